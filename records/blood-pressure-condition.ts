@@ -1,0 +1,55 @@
+import type { Band, Bounds, ConditionParams, ConditionResult } from '../schemas/blood-pressure-condition.ts'
+import type { Violation } from '../schemas/violation.ts'
+import { thresholdSet } from './blood-pressure-thresholds.ts'
+import { diastolicViolations, quantityViolations } from './ranges.ts'
+import { thresholdViolations } from './threshold-rules.ts'
+import { convert, rounded } from './units.ts'
+
+const within = (value: number, { gt, gte, lt, lte }: Bounds): boolean =>
+  (gt === undefined || value > gt) &&
+  (gte === undefined || value >= gte) &&
+  (lt === undefined || value < lt) &&
+  (lte === undefined || value <= lte)
+
+function matches({ combine, systolic, diastolic }: Band, values: { systolic: number; diastolic: number }) {
+  const results = [
+    ...(systolic ? [within(values.systolic, systolic)] : []),
+    ...(diastolic ? [within(values.diastolic, diastolic)] : []),
+  ]
+  return combine === 'any' ? results.includes(true) : results.length > 0 && !results.includes(false)
+}
+
+/** What the schema cannot say about the parameters: units, ranges, order, and thresholds that make sense. */
+export const conditionViolations = ({
+  systolic,
+  diastolic,
+  unit,
+  thresholds,
+}: ConditionParams): Violation[] => {
+  return [
+    ...quantityViolations('systolic', systolic, unit, 'unit'),
+    ...quantityViolations('diastolic', diastolic, unit, 'unit').filter(({ path }) => path !== 'unit'),
+    ...diastolicViolations({ systolic, systolicUnit: unit, diastolic, diastolicUnit: unit }),
+    ...thresholdViolations(thresholds),
+  ]
+}
+
+/** What a blood pressure means by the thresholds; compared unrounded, in the unit of the thresholds. */
+export function bloodPressureCondition(params: ConditionParams): ConditionResult {
+  const set = thresholdSet(params.thresholds)
+  const inUnit = (unit: string) => ({
+    systolic: convert(params.systolic, params.unit, unit),
+    diastolic: convert(params.diastolic, params.unit, unit),
+  })
+  const compared = inUnit(set.unit)
+  const { systolic, diastolic } = inUnit('mm[Hg]')
+  const band = [...set.bands].sort((a, b) => b.severity - a.severity).find((one) => matches(one, compared))
+  return {
+    condition: band?.code ?? 'unclassified',
+    label: band?.label ?? 'Unclassified',
+    severity: band?.severity ?? null,
+    isolatedSystolic: systolic >= 140 && diastolic < 90,
+    thresholdSet: set.name,
+    normalised: { systolic: rounded(systolic, 2), diastolic: rounded(diastolic, 2), unit: 'mm[Hg]' },
+  }
+}

@@ -1,0 +1,46 @@
+import type { BmiParams, BmiResult } from '../schemas/bmi.ts'
+import type { Violation } from '../schemas/violation.ts'
+import { quantityViolations } from './ranges.ts'
+import { convert, rounded } from './units.ts'
+
+const ADULT_CATEGORIES = [
+  [16, 'severe-thinness'],
+  [17, 'moderate-thinness'],
+  [18.5, 'mild-thinness'],
+  [25, 'normal'],
+  [30, 'pre-obese'],
+  [35, 'obese-1'],
+  [40, 'obese-2'],
+] as const
+
+export type AdultCategory = (typeof ADULT_CATEGORIES)[number][1] | 'obese-3'
+
+/** The body-mass index in kg/m2, unrounded. */
+export function bmiOf(weight: number, weightUnit: string, height: number, heightUnit: string): number {
+  return convert(weight, weightUnit, 'kg') / convert(height, heightUnit, 'm') ** 2
+}
+
+/** The WHO category of an adult's BMI; each begins at its lower bound. Not for people under 20. */
+export const adultCategory = (bmi: number): AdultCategory =>
+  ADULT_CATEGORIES.find(([below]) => bmi < below)?.[1] ?? 'obese-3'
+
+/** The WHO's adult categories begin here. */
+const ADULT_AGE = 20
+
+/** What the schema cannot say about the parameters: units and ranges. */
+export const bmiViolations = ({ weight, weightUnit, height, heightUnit }: BmiParams): Violation[] => [
+  ...quantityViolations('weight', weight, weightUnit),
+  ...quantityViolations('height', height, heightUnit),
+]
+
+/** The BMI with 1 decimal and its adult category; no category for whom is said to be under 20. */
+export function bmi({ weight, weightUnit, height, heightUnit, age }: BmiParams): BmiResult {
+  const value = bmiOf(weight, weightUnit, height, heightUnit)
+  const adult = age === undefined || age >= ADULT_AGE
+  return {
+    bmi: rounded(value, 1),
+    unit: 'kg/m2',
+    category: adult ? adultCategory(value) : null,
+    classification: adult ? 'who-adult' : null,
+  }
+}

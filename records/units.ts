@@ -1,0 +1,56 @@
+/** A kind of quantity; only units of the same kind convert into each other. */
+export type Kind = 'pressure' | 'temperature' | 'mass' | 'length' | 'bodyMassIndex'
+
+interface Unit {
+  /** The UCUM code. */
+  code: string
+  kind: Kind
+  /** Other spellings that are in use; `C` and `F` are coulomb and farad in UCUM, but nobody means those. */
+  aliases?: readonly string[]
+  /** Value in the base unit of its kind = value x factor + offset. */
+  factor: number
+  offset?: number
+}
+
+const UNITS: readonly Unit[] = [
+  { code: 'mm[Hg]', kind: 'pressure', aliases: ['mmHg'], factor: 1 },
+  { code: 'kPa', kind: 'pressure', factor: 1 / 0.133322387415 },
+  { code: 'Cel', kind: 'temperature', aliases: ['C', '°C', 'degC'], factor: 1 },
+  { code: '[degF]', kind: 'temperature', aliases: ['F', '°F', 'degF'], factor: 5 / 9, offset: -160 / 9 },
+  { code: 'K', kind: 'temperature', factor: 1, offset: -273.15 },
+  { code: 'kg', kind: 'mass', factor: 1 },
+  { code: 'g', kind: 'mass', factor: 0.001 },
+  { code: '[lb_av]', kind: 'mass', aliases: ['lb', 'lbs'], factor: 0.45359237 },
+  { code: 'm', kind: 'length', factor: 1 },
+  { code: 'cm', kind: 'length', factor: 0.01 },
+  { code: '[in_i]', kind: 'length', aliases: ['in'], factor: 0.0254 },
+  { code: '[ft_i]', kind: 'length', aliases: ['ft'], factor: 0.3048 },
+  { code: 'kg/m2', kind: 'bodyMassIndex', aliases: ['kg/m^2'], factor: 1 },
+]
+
+const byName = new Map(
+  UNITS.flatMap((unit) => [unit.code, ...(unit.aliases ?? [])].map((name) => [name, unit])),
+)
+
+/** The names by which a unit of this kind is accepted, for a sentence. */
+export const unitNames = (kind: Kind): string[] =>
+  UNITS.filter((unit) => unit.kind === kind).flatMap(({ code, aliases = [] }) => [code, ...aliases])
+
+/** Whether this is a unit of that kind, by its UCUM code or an alias. */
+export const isUnitOf = (kind: Kind, name: string): boolean => byName.get(name)?.kind === kind
+
+/**
+ * The value in another unit, unrounded; exactly the same when the units are the same.
+ * @throws RangeError when a unit is unknown or the two are of different kinds
+ */
+export function convert(value: number, from: string, to: string): number {
+  const source = byName.get(from)
+  const target = byName.get(to)
+  if (!source || !target || source.kind !== target.kind)
+    throw new RangeError(`no conversion from ${from} to ${to}`)
+  if (source === target) return value
+  return (value * source.factor + (source.offset ?? 0) - (target.offset ?? 0)) / target.factor
+}
+
+/** A number as it is reported; what is classified is never rounded first. */
+export const rounded = (value: number, decimals: number): number => Number(value.toFixed(decimals))

@@ -1,0 +1,41 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { closed } from './common.ts'
+
+const answer = Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, maximum: 6 })
+
+export const AcqParams = closed(
+  'AcqParams',
+  'Parameters of the function acq (Asthma Control Questionnaire)',
+  {
+    version: Type.Unsafe<5 | 6 | 7>({
+      type: 'integer',
+      enum: [5, 6, 7],
+      description: 'How many items it has',
+    }),
+    answers: Type.Array(answer, {
+      maxItems: 7,
+      description: 'Items 1 to 5, 6 or 7 in order, each 0 to 6; null where there is no answer',
+    }),
+    relieverPuffs: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 200,
+        description: 'Puffs of reliever in 24 hours; answers item 6',
+      }),
+    ),
+    fev1PercentPredicted: Type.Optional(
+      Type.Number({ exclusiveMinimum: 0, maximum: 250, description: 'FEV1, % of predicted; answers item 7' }),
+    ),
+  },
+)
+export type AcqParams = Static<typeof AcqParams>
+
+export interface AcqResult {
+  /** The unweighted mean, 0 to 6, with 2 decimals; null when an item is missing. */
+  score: number | null
+  sum: number | null
+  /** How many items have an answer. */
+  answered: number
+  /** By the unrounded mean. */
+  control: 'well-controlled' | 'borderline' | 'not-well-controlled' | null
+}

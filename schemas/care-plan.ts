@@ -1,0 +1,32 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { closed, id, KEPT, kept, line, moment, text } from './common.ts'
+import { ClosingStatusEnum, StatusEnum } from './enum.ts'
+
+export const CarePlan = closed('CarePlan', 'A care plan of an EHR; data is registered in its context', {
+  ...kept,
+  ehrId: id('the EHR'),
+  name: line('Name of the plan'),
+  language: Type.Optional(Type.String({ minLength: 1, maxLength: 35, description: 'Preferably ISO 639-1' })),
+  description: Type.Optional(text('What the plan is about')),
+  anonymous: Type.Optional(Type.Boolean({ default: false, description: 'Whether the person stays unnamed' })),
+  proposedStartDate: Type.Optional(moment('When the plan should start')),
+  actualStartDate: Type.Optional(moment('When the plan started')),
+  dueDate: Type.Optional(moment('When the plan should expire')),
+  notes: Type.Optional(text('Notes on the plan')),
+  achievementDate: Type.Optional(moment('Actual end date')),
+  outcome: Type.Optional(text('What came of the plan')),
+  status: StatusEnum,
+})
+export type CarePlan = Static<typeof CarePlan>
+
+export const CarePlanCreate = Type.Omit(CarePlan, [...KEPT, 'achievementDate', 'outcome', 'status'], {
+  $id: 'CarePlanCreate',
+})
+
+export const CarePlanUpdate = Type.Composite(
+  [
+    Type.Partial(Type.Omit(CarePlan, [...KEPT, 'ehrId', 'language', 'status'])),
+    Type.Object({ status: Type.Optional(ClosingStatusEnum) }),
+  ],
+  { $id: 'CarePlanUpdate', description: 'What may change in a care plan', additionalProperties: false },
+)

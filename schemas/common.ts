@@ -1,0 +1,43 @@
+import { type TProperties, Type } from '@sinclair/typebox'
+
+/** An object that holds the given properties and no others. */
+export const closed = <P extends TProperties>($id: string, description: string, properties: P) =>
+  Type.Object(properties, { $id, description, additionalProperties: false })
+
+/** The id of a stored object. No pattern: an id that cannot exist is answered like one that does not. */
+export const id = (of: string) => Type.String({ minLength: 1, maxLength: 64, description: `Id of ${of}` })
+
+/** A short line, such as a name. */
+export const line = (description: string) => Type.String({ minLength: 1, maxLength: 200, description })
+
+/** Free text of up to 10,000 characters. */
+export const text = (description: string) => Type.String({ maxLength: 10_000, description })
+
+const mustBeMoment = { sentence: 'must be {"__type":"Date","iso":"<time in UTC>"}' }
+
+/** A moment as the class family writes it; whatever is wrong inside it is one violation. */
+export const moment = (description: string) =>
+  Type.Object(
+    {
+      __type: Type.Literal('Date', mustBeMoment),
+      iso: Type.String({ format: 'date-time', ...mustBeMoment }),
+    },
+    { additionalProperties: false, description, ...mustBeMoment },
+  )
+
+/** A measured number; its unit stands in a property beside it. */
+export const quantity = (description: string) => Type.Number({ exclusiveMinimum: 0, description })
+
+/** The unit of a quantity: its range and the codes are checked by records/units. */
+export const unit = (of: string, codes: string) =>
+  Type.String({ minLength: 1, maxLength: 20, description: `Unit of ${of}, as UCUM code: ${codes}` })
+
+/** What the service itself keeps on every stored object. */
+export const kept = {
+  objectId: Type.Optional(id('this object, given by the service')),
+  createdAt: Type.Optional(Type.String({ format: 'date-time', description: 'Time of creation' })),
+  updatedAt: Type.Optional(Type.String({ format: 'date-time', description: 'Time of the last update' })),
+  version: Type.Optional(Type.Integer({ minimum: 1, description: 'Counts the writes, from 1' })),
+}
+
+export const KEPT = Object.keys(kept) as (keyof typeof kept)[]

@@ -1,0 +1,35 @@
+import type { TSchema } from '@sinclair/typebox'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { CLASS_NAMES, type ClassName, classes } from './classes.ts'
+import { type Violation, violationsOf } from './violation.ts'
+
+/** Everything that is wrong with a value; nothing when it is valid. */
+export type Check = (value: unknown) => Violation[]
+
+const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true })
+ajv.addVocabulary(['sentence'])
+addFormats.default(ajv)
+
+/**
+ * Compiles a schema, once and when the module is loaded: a faulty one stops the start.
+ * @throws Error when the schema itself is wrong
+ */
+export function checkOf(schema: TSchema): Check {
+  const validate = ajv.compile(schema)
+  return (value) => (validate(value) ? [] : violationsOf(validate.errors))
+}
+
+type Checks = { [use in 'stored' | 'create' | 'update']: Check }
+
+const checksOf = (name: ClassName): Checks => ({
+  stored: checkOf(classes[name].stored),
+  create: checkOf(classes[name].create),
+  update: checkOf(classes[name].update),
+})
+
+/** The checks of every class. */
+export const classChecks = Object.fromEntries(CLASS_NAMES.map((name) => [name, checksOf(name)])) as Record<
+  ClassName,
+  Checks
+>

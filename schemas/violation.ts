@@ -1,0 +1,61 @@
+import type { ErrorObject } from 'ajv/dist/2020.js'
+
+/** One thing that is wrong with a value: where, by which rule, in words. */
+export interface Violation {
+  /** Property path with dots, `answers.2`; empty for the value as a whole. */
+  path: string
+  /** The rule that was broken: a JSON-schema keyword, or the name of a rule of ours. */
+  code: string
+  /** What would be right: 'must be a number'. */
+  message: string
+}
+
+/** What ajv found, as sentences; an object with a sentence of its own (a Date) is one violation. */
+export function violationsOf(errors: readonly ErrorObject[] | null | undefined): Violation[] {
+  const found = new Map<string, Violation>()
+  for (const error of errors ?? []) {
+    const violation = violationOf(error)
+    found.set(`${violation.path} ${violation.message}`, violation)
+  }
+  return [...found.values()]
+}
+
+function violationOf(error: ErrorObject): Violation {
+  const path = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+  const own: string | undefined = error.parentSchema?.sentence
+  if (own) return { path: path.replace(/\.?(__type|iso)$/, ''), code: error.keyword, message: own }
+  const at = (property: unknown) => (path === '' ? String(property) : `${path}.${property}`)
+  switch (error.keyword) {
+    case 'required':
+      return { path: at(error.params.missingProperty), code: 'required', message: 'is required' }
+    case 'additionalProperties':
+      return {
+        path: at(error.params.additionalProperty),
+        code: 'unknown',
+        message: 'is not a known property',
+      }
+    default:
+      return { path, code: error.keyword, message: sentence(error) }
+  }
+}
+
+function sentence({ keyword, params, message }: ErrorObject): string {
+  switch (keyword) {
+    case 'type':
+      return `must be ${/^[aeio]/.test(params.type) ? 'an' : 'a'} ${params.type}`
+    case 'enum':
+      return `must be one of ${params.allowedValues.join(', ')}`
+    case 'format':
+      return `must be a valid ${params.format}`
+    case 'minLength':
+      return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`
+    case 'maxLength':
+      return `must have at most ${params.limit} characters`
+    default:
+      return message ?? `breaks the rule ${keyword}`
+  }
+}
+
+/** All violations in one line, each with its path. */
+export const inOneLine = (violations: readonly Violation[]): string =>
+  violations.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ')
