@@ -12,11 +12,14 @@ ajv.addVocabulary(['sentence'])
 addFormats.default(ajv)
 
 /**
- * Compiles a schema, once and when the module is loaded: a faulty one stops the start.
+ * Compiles a schema, once and when the module is loaded: a faulty one stops the start. Names (`$id`) are for the
+ * documentation: without them a named schema may stand inside any number of others.
  * @throws Error when the schema itself is wrong
  */
 export function checkOf(schema: TSchema): Check {
-  const validate = ajv.compile(schema)
+  const validate = ajv.compile(
+    JSON.parse(JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value))),
+  )
   return (value) => (validate(value) ? [] : violationsOf(validate.errors))
 }
 
