@@ -1,0 +1,54 @@
+import { ServiceError } from '../schemas/errors.ts'
+import type { Services } from './services.ts'
+
+/** Who asks, as the token said and `authenticate` verified. */
+export interface Principal {
+  mvUid: string
+  /** The session that the token belongs to; ending it ends the token. */
+  sessionId: string
+  roles: readonly string[]
+}
+
+interface Rule {
+  /** For the documentation: who passes. */
+  who: string
+  /** False hides the resource (404); where the caller may read but not do this, the rule throws `Forbidden`. */
+  permits(
+    principal: Principal,
+    params: Readonly<Record<string, string>>,
+    services: Services,
+  ): boolean | Promise<boolean>
+}
+
+const isAdmin = ({ roles }: Principal) => roles.includes('admin')
+
+/** The one list of who may do what; an operation names its row. */
+export const rules = {
+  user: { who: 'anyone who is logged in', permits: () => true },
+  self: {
+    who: 'the user named in the path, and administrators',
+    permits: (principal, { mvUid }) => principal.mvUid === mvUid || isAdmin(principal),
+  },
+  admin: {
+    who: 'administrators',
+    permits: (principal) => {
+      if (isAdmin(principal)) return true
+      throw new ServiceError('Forbidden', { detail: 'This is for administrators.' })
+    },
+  },
+} satisfies Record<string, Rule>
+
+/** `public` looks at no token at all; `optional` needs none but honours one (and refuses a bad one). */
+export type Access = 'public' | 'optional' | keyof typeof rules
+
+/** @returns whether the operation exists for this principal */
+export function permits(
+  access: Access,
+  principal: Principal | undefined,
+  params: Readonly<Record<string, string>>,
+  services: Services,
+): boolean | Promise<boolean> {
+  if (access === 'public' || access === 'optional') return true
+  const rule: Rule = rules[access]
+  return principal !== undefined && rule.permits(principal, params, services)
+}

@@ -1,0 +1,21 @@
+import type { Access, Principal } from './access.ts'
+import type { IfMatch } from './etag.ts'
+import type { Services } from './services.ts'
+
+/** What a handler may know about the request besides its input. */
+interface RequestFacts<A extends Access> {
+  principal: A extends 'public' ? undefined : A extends 'optional' ? Principal | undefined : Principal
+  requestId: string
+  /** The client's address, as `trust proxy` sees it. */
+  address: string
+  userAgent: string
+  /** The versions that the client accepts to overwrite; the store compares and sets. */
+  ifMatch: IfMatch
+  /**
+   * An id for a document about to be created. Under an Idempotency-Key it is the same each time, so that a
+   * repetition after a crash finds the document of the first attempt instead of making a second one.
+   */
+  newId(): string
+}
+
+export type Context<A extends Access = Access> = Services & RequestFacts<A>

@@ -1,0 +1,36 @@
+import { ServiceError } from '../schemas/errors.ts'
+
+/** The versions an If-Match names; `*` any version, undefined no condition. */
+export type IfMatch = readonly number[] | '*' | undefined
+
+const entityTags =
+  /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
+const strongVersion = /(?<!W\/)"(\d{1,15})"/g
+
+/** The ETag of a version: the version in quotes. */
+export const etagOf = (version: number): string => `"${version}"`
+
+/**
+ * Reads If-Match with the strong comparison that RFC 9110 demands: weak tags and tags that are not ours match
+ * nothing, so that a condition made of them alone fails (412) and does not vanish.
+ *
+ * @throws MalformedRequest when it is no list of entity tags
+ */
+export function parseIfMatch(header: string | undefined): IfMatch {
+  if (header === undefined) return undefined
+  const value = header.trim()
+  if (value === '*') return '*'
+  if (!entityTags.test(value)) {
+    throw new ServiceError('MalformedRequest', { detail: 'If-Match is neither * nor a list of entity tags.' })
+  }
+  return [...value.matchAll(strongVersion)].map(([, version]) => Number(version))
+}
+
+/** Whether If-None-Match names this ETag (weak comparison), so that 304 says it all. */
+export function isUnchanged(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  return header.split(',').some((tag) => {
+    const trimmed = tag.trim()
+    return trimmed === '*' || trimmed.replace(/^W\//, '') === etag
+  })
+}

@@ -1,0 +1,80 @@
+import { MongoError } from 'mongodb'
+import { type ErrorName, errorCode, ServiceError } from '../schemas/errors.ts'
+import { etagOf } from './etag.ts'
+import type { Operation } from './operation.ts'
+import type { Rendered } from './rendered.ts'
+
+/** Errors that any operation of this shape may answer; its own stand in its `errors`. */
+export function impliedErrors({ access, method, path, body, ifMatch }: Operation): ErrorName[] {
+  const unsafe = method !== 'get'
+  const groups: [boolean, ErrorName[]][] = [
+    [
+      true,
+      ['MalformedRequest', 'InvalidInput', 'NotAcceptable', 'TooManyRequests', 'Internal', 'Unavailable'],
+    ],
+    [access !== 'public', ['Unauthenticated']],
+    [access !== 'public' && unsafe, ['CrossSiteRequest']],
+    [access !== 'public' && access !== 'optional' && access !== 'user', ['Forbidden']],
+    [path.includes('{'), ['NotFound']],
+    [body !== undefined, ['ContentTooLarge', 'UnsupportedMediaType']],
+    [method === 'post', ['IdempotencyKeyInUse', 'IdempotencyKeyReused']],
+    [method === 'put' || method === 'delete', ['PreconditionFailed']],
+    [ifMatch === 'required', ['PreconditionRequired']],
+  ]
+  return groups.flatMap(([applies, names]) => (applies ? names : []))
+}
+
+/** Whatever was thrown, as an error of the catalogue. What nobody foresaw is `Internal`, with its cause. */
+export function toServiceError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown
+  if (isOutage(thrown)) return new ServiceError('Unavailable', { retryAfter: 5, cause: thrown })
+  const status = bodyFault(thrown)
+  if (status === 413) return new ServiceError('ContentTooLarge')
+  if (status === 415) return new ServiceError('UnsupportedMediaType')
+  if (status !== undefined)
+    return new ServiceError('MalformedRequest', { detail: 'The body cannot be read.' })
+  return new ServiceError('Internal', { cause: thrown })
+}
+
+/** The error as a problem document. */
+export function problem(error: ServiceError, instance: string, requestId: string): Rendered {
+  const code = errorCode(error.error)
+  const document = {
+    type: `/problems/${code}`,
+    title: error.title,
+    status: error.status,
+    ...(error.detail === undefined ? {} : { detail: error.detail }),
+    instance,
+    code,
+    requestId,
+    errors: error.violations,
+  }
+  return {
+    status: error.status,
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...(error.version === undefined ? {} : { etag: etagOf(error.version) }),
+      ...(error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) }),
+    },
+    body: JSON.stringify(document),
+  }
+}
+
+/** The database is away, not the request wrong: lost connections and elections, by the driver's own names. */
+function isOutage(thrown: unknown): boolean {
+  return (
+    thrown instanceof MongoError &&
+    (/^Mongo(Network|ServerSelection|NotConnected|Topology|PoolCleared|WaitQueue|ServerClosed|ClientClosed)/.test(
+      thrown.name,
+    ) ||
+      thrown.hasErrorLabel('RetryableWriteError') ||
+      thrown.hasErrorLabel('TransientTransactionError'))
+  )
+}
+
+/** The status that the body reader gave a body it could not read. */
+function bodyFault(thrown: unknown): number | undefined {
+  if (!(thrown instanceof Error) || !('type' in thrown) || !('status' in thrown)) return undefined
+  return typeof thrown.status === 'number' && thrown.status < 500 ? thrown.status : undefined
+}

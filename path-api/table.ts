@@ -1,0 +1,5 @@
+import type { Operation } from './operation.ts'
+import { health } from './resources/health.ts'
+
+/** Every operation of the path family: the router, the OpenAPI document and the contract tests are made from it. */
+export const table: readonly Operation[] = [...health]

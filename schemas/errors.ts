@@ -1,0 +1,72 @@
+import type { Violation } from './violation.ts'
+
+/**
+ * Every error that the service answers, one row each: HTTP status and title. The path family shows a row as a
+ * problem document (RFC 9457); its `code` is the row's name in kebab-case. Rules and stores throw them by name:
+ * `throw new ServiceError('CarePlanClosed')`.
+ */
+export const errors = {
+  MalformedRequest: [400, 'The request cannot be read'],
+  InvalidInput: [400, 'The input does not fit the operation'],
+  IdMismatch: [400, 'The id in the body differs from the id in the path'],
+  Unauthenticated: [401, 'A valid token is required'],
+  Forbidden: [403, 'Not permitted'],
+  CrossSiteRequest: [403, 'A cookie may not authenticate a request from another site'],
+  NotFound: [404, 'Not found'],
+  MethodNotAllowed: [405, 'This path does not offer that method'],
+  NotAcceptable: [406, 'No representation that the client accepts'],
+  Conflict: [409, 'The request conflicts with the present state'],
+  IdempotencyKeyInUse: [409, 'The first request with this Idempotency-Key is still being answered'],
+  Gone: [410, 'No longer available'],
+  PreconditionFailed: [412, 'The resource has changed since it was read'],
+  ContentTooLarge: [413, 'The body is too large'],
+  UnsupportedMediaType: [415, 'The media type of the body is not supported'],
+  RuleViolated: [422, 'The input breaks a rule'],
+  IdempotencyKeyReused: [422, 'This Idempotency-Key belongs to another request'],
+  PreconditionRequired: [428, 'If-Match is required'],
+  TooManyRequests: [429, 'Too many requests'],
+  Internal: [500, 'Internal error'],
+  Unavailable: [503, 'Temporarily unavailable'],
+} as const satisfies Record<string, readonly [status: number, title: string]>
+
+export type ErrorName = keyof typeof errors
+
+interface ErrorDetails {
+  /** What is particular to this occurrence, in a sentence; never patient data. */
+  detail?: string
+  violations?: readonly Violation[]
+  /** The version that is stored now; an ETag of a 412. */
+  version?: number
+  /** Seconds after which trying again makes sense. */
+  retryAfter?: number
+  cause?: unknown
+}
+
+/** 'CarePlanClosed' -> 'care-plan-closed': the `code` that clients see. */
+export function errorCode(name: ErrorName): string {
+  return name.replaceAll(/(?<=[a-z0-9])(?=[A-Z])/g, '-').toLowerCase()
+}
+
+/** An error of the catalogue, thrown by rules, stores and handlers; each family shows it in its own shape. */
+export class ServiceError extends Error {
+  override readonly name = 'ServiceError'
+  readonly error: ErrorName
+  readonly status: number
+  readonly title: string
+  readonly detail: string | undefined
+  readonly violations: readonly Violation[]
+  readonly version: number | undefined
+  readonly retryAfter: number | undefined
+
+  constructor(error: ErrorName, details: ErrorDetails = {}) {
+    const [status, title] = errors[error]
+    super(details.detail ?? title, { cause: details.cause })
+    this.error = error
+    this.status = status
+    this.title = title
+    this.detail = details.detail
+    this.violations = details.violations ?? []
+    this.version = details.version
+    this.retryAfter = details.retryAfter
+  }
+}

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { MongoNetworkError } from 'mongodb'
+import { operation } from '../../path-api/operation.ts'
+import { type Sample, startSample } from './sample.ts'
+
+const asAnna = { authorization: 'Bearer user-anna' }
+const json = { 'content-type': 'application/json' }
+
+describe('the frame of the path family', () => {
+  let sample: Sample
+  before(async () => {
+    sample = await startSample()
+  })
+  after(() => sample.close())
+
+  const call = (method: string, path: string, headers: Record<string, string> = {}, body?: string | Buffer) =>
+    fetch(sample.url + path, { method, headers, ...(body === undefined ? {} : { body }) })
+  const note = (method: string, body: unknown, headers: Record<string, string> = {}) =>
+    call(method, '/sample/anna/note', { ...asAnna, ...json, ...headers }, JSON.stringify(body))
+
+  /** Asserts a problem document and returns it. */
+  const refused = async (response: Response, status: number, code: string) => {
+    const body = await response.text()
+    assert.equal(response.status, status, body)
+    assert.match(response.headers.get('content-type') ?? '', /^application\/problem\+json/)
+    const problem = JSON.parse(body)
+    assert.equal(problem.code, code)
+    assert.equal(problem.status, status)
+    assert.equal(problem.requestId, response.headers.get('x-request-id'))
+    return problem
+  }
+
+  describe('who asks', () => {
+    it('answers 401 with a challenge without a token, and for a token that does not hold', async () => {
+      const without = await call('GET', '/sample/anna/note')
+      assert.equal(without.headers.get('www-authenticate'), 'Bearer')
+      await refused(without, 401, 'unauthenticated')
+      await refused(
+        await call('GET', '/sample/anna/note', { authorization: 'Bearer nobody' }),
+        401,
+        'unauthenticated',
+      )
+    })
+    it('takes the token from Authorization, authToken and the cookie, not from the query', async () => {
+      for (const headers of [asAnna, { authToken: 'user-anna' }, { cookie: 'a=b; authToken=user-anna' }]) {
+        assert.equal((await call('GET', '/sample/anna/note', headers as Record<string, string>)).status, 200)
+      }
+      await refused(await call('GET', '/sample/anna/note?authToken=user-anna'), 401, 'unauthenticated')
+    })
+    it('lets a cookie change something only from our own pages', async () => {
+      const cookie = { cookie: 'authToken=user-anna', authorization: '' }
+      const put = (headers: Record<string, string>) =>
+        note('PUT', { title: 'x' }, { 'if-match': '*', ...cookie, ...headers })
+      await refused(await put({}), 403, 'cross-site-request')
+      await refused(await put({ origin: 'https://evil.example' }), 403, 'cross-site-request')
+      await refused(await put({ 'sec-fetch-site': 'cross-site' }), 403, 'cross-site-request')
+      assert.equal((await put({ 'sec-fetch-site': 'same-origin' })).status, 200)
+      assert.equal((await put({ origin: 'https://own.example' })).status, 200)
+    })
+    it('hides what belongs to someone else and shows it to an administrator', async () => {
+      await refused(await call('GET', '/sample/bob/note', asAnna), 404, 'not-found')
+      assert.equal((await call('GET', '/sample/bob/note', { authToken: 'admin-root' })).status, 200)
+    })
+  })
+
+  describe('what for', () => {
+    it('names every violation at once, with its path', async () => {
+      const response = await call(
+        'POST',
+        '/sample/anna/note?dry=maybe&colour=red',
+        { ...asAnna, ...json },
+        JSON.stringify({ title: 5, stars: 9, colour: 'red' }),
+      )
+      const { errors } = await refused(response, 400, 'invalid-input')
+      assert.deepEqual(errors.map(({ path }: { path: string }) => path).sort(), [
+        'body.colour',
+        'body.stars',
+        'body.title',
+        'query.colour',
+        'query.dry',
+      ])
+      for (const { message } of errors) assert.match(message, /^\S+ .*\.$/)
+    })
+    it('converts query values, and does not convert body values', async () => {
+      const ok = await call(
+        'POST',
+        '/sample/anna/note?dry=true&times=1&times=2',
+        { ...asAnna, ...json },
+        '{"title":"a"}',
+      )
+      assert.equal(ok.status, 201)
+      await refused(await note('POST', { title: 'a', stars: '3' }), 400, 'invalid-input')
+      const twice = await call(
+        'POST',
+        '/sample/anna/note?dry=true&dry=false',
+        { ...asAnna, ...json },
+        '{"title":"a"}',
+      )
+      await refused(twice, 400, 'invalid-input')
+    })
+    it('refuses operators, prototypes, deep nesting and what is not JSON', async () => {
+      await refused(await note('POST', { title: { $gt: '' } }), 400, 'invalid-input')
+      const post = (body: string | Buffer) => call('POST', '/sample/anna/note', { ...asAnna, ...json }, body)
+      await refused(await post('{"title":"a","__proto__":{"stars":1}}'), 400, 'malformed-request')
+      await refused(await post(`{"title":${'['.repeat(40)}${']'.repeat(40)}}`), 400, 'malformed-request')
+      await refused(await post('['.repeat(500_000)), 400, 'malformed-request')
+      await refused(await post('{"title":'), 400, 'malformed-request')
+      await refused(await post(Buffer.from([0x22, 0xff, 0x22])), 400, 'malformed-request')
+      await refused(await post(''), 400, 'invalid-input')
+    })
+    it('refuses bodies that are too large or of another type', async () => {
+      await refused(await note('POST', { title: 'x'.repeat(1_100_000) }), 413, 'content-too-large')
+      const png = { ...asAnna, 'content-type': 'image/png' }
+      assert.equal((await call('PUT', '/sample/anna/picture', png, 'abc')).status, 204)
+      await refused(await call('PUT', '/sample/anna/picture', png, 'x'.repeat(101)), 413, 'content-too-large')
+      await refused(
+        await call('PUT', '/sample/anna/picture', { ...asAnna, ...json }, 'abc'),
+        415,
+        'unsupported-media-type',
+      )
+      const latin = { ...asAnna, 'content-type': 'application/json; charset=latin1' }
+      await refused(await call('POST', '/sample/anna/note', latin, '{}'), 415, 'unsupported-media-type')
+    })
+    it('reads a form', async () => {
+      const type = { 'content-type': 'application/x-www-form-urlencoded' }
+      assert.deepEqual(await (await call('POST', '/sample/form', type, 'stars=2')).json(), { stars: 3 })
+      await refused(await call('POST', '/sample/form', type, 'stars=two'), 400, 'invalid-input')
+    })
+  })
+
+  describe('where', () => {
+    it('answers unknown paths and methods as problems, and OPTIONS with what is there', async () => {
+      await refused(await call('GET', '/nowhere'), 404, 'not-found')
+      const wrong = await call('DELETE', '/sample/anna/note', asAnna)
+      assert.equal(wrong.headers.get('allow'), 'GET, HEAD, PUT, POST')
+      await refused(wrong, 405, 'method-not-allowed')
+      const options = await call('OPTIONS', '/sample/anna/note')
+      assert.equal(options.status, 204)
+      assert.equal(options.headers.get('allow'), 'GET, HEAD, PUT, POST')
+    })
+    it('answers HEAD like GET without a body', async () => {
+      for (const path of ['/sample/anna/note', '/sample/anna/picture']) {
+        const head = await call('HEAD', path, asAnna)
+        assert.equal(head.status, 200)
+        assert.equal(await head.text(), '')
+      }
+    })
+    it('prefers a literal segment and forgives a trailing slash', async () => {
+      assert.deepEqual(await (await call('GET', '/sample/fixed/note/')).json(), { title: 'fixed' })
+    })
+    for (const id of ['%00', '%ff', '%', '%2e%2e%2f', '..%5c', 'a'.repeat(10_000), '%24gt', '%F0%9F%98%80']) {
+      it(`refuses the id ${id.slice(0, 20)}`, async () => {
+        const status = await new Promise<number | undefined>((resolve, reject) => {
+          const path = `/sample/${id}/note`
+          const { hostname, port } = new URL(sample.url)
+          request({ hostname, port, path, headers: asAnna }, (answer) => {
+            answer.resume()
+            resolve(answer.statusCode)
+          })
+            .on('error', reject)
+            .end()
+        })
+        assert.equal(status, 400)
+      })
+    }
+  })
+
+  describe('the answer', () => {
+    it('carries status, Location, ETag, no-store and the request id that came in', async () => {
+      const created = await note('POST', { title: 'a' }, { 'x-request-id': 'my-request-1' })
+      assert.equal(created.status, 201)
+      assert.equal(created.headers.get('etag'), '"1"')
+      assert.match(created.headers.get('location') ?? '', /^\/sample\/note\/\w{10}$/)
+      assert.equal(created.headers.get('cache-control'), 'no-store')
+      assert.equal(created.headers.get('x-request-id'), 'my-request-1')
+    })
+    it('answers 304 to a client that has the version', async () => {
+      const same = await call('GET', '/sample/anna/note', { ...asAnna, 'if-none-match': 'W/"3", "9"' })
+      assert.equal(same.status, 304)
+      assert.equal(
+        (await call('GET', '/sample/anna/note', { ...asAnna, 'if-none-match': '"2"' })).status,
+        200,
+      )
+    })
+    it('writes only over the version that the client saw', async () => {
+      const put = (headers: Record<string, string>) => note('PUT', { title: 'b' }, headers)
+      assert.equal((await put({ 'if-match': '"3"' })).status, 200)
+      assert.equal((await put({ 'if-match': '"1", "3"' })).status, 200)
+      for (const tag of ['"2"', 'W/"3"', '"abc"']) {
+        const stale = await put({ 'if-match': tag })
+        assert.equal(stale.headers.get('etag'), '"3"')
+        await refused(stale, 412, 'precondition-failed')
+      }
+      await refused(await put({}), 428, 'precondition-required')
+      await refused(await put({ 'if-match': 'three' }), 400, 'malformed-request')
+    })
+    it('is refused when the client accepts something else', async () => {
+      await refused(
+        await call('GET', '/sample/anna/note', { ...asAnna, accept: 'text/html' }),
+        406,
+        'not-acceptable',
+      )
+      assert.equal((await call('GET', '/sample/anna/picture', { ...asAnna, accept: 'image/*' })).status, 200)
+    })
+    it('streams', async () => {
+      const picture = await call('GET', '/sample/anna/picture', asAnna)
+      assert.equal(picture.headers.get('content-type'), 'image/png')
+      assert.equal(await picture.text(), 'abcdef')
+    })
+  })
+
+  describe('what went wrong', () => {
+    it('answers 500 without details and logs without input', async () => {
+      const problem = await refused(await call('POST', '/sample/fail/unforeseen'), 500, 'internal')
+      assert.doesNotMatch(JSON.stringify(problem), /secret/)
+      assert.equal(sample.logged.length, 1)
+    })
+    it('finds replies that do not fit and errors that are not declared', async () => {
+      await refused(await call('POST', '/sample/fail/reply'), 500, 'internal')
+      await refused(await call('POST', '/sample/fail/undeclared'), 500, 'internal')
+    })
+    it('answers 503 with Retry-After while the database is away', async () => {
+      const outage = await startSample({
+        operations: [
+          operation({
+            id: 'getOutage',
+            method: 'get',
+            path: '/outage',
+            summary: 'x',
+            source: 'a test',
+            access: 'public',
+            reply: [204],
+            handle: () => Promise.reject(new MongoNetworkError('connection lost')),
+          }),
+        ],
+      })
+      const response = await fetch(`${outage.url}/outage`)
+      assert.equal(response.headers.get('retry-after'), '5')
+      await refused(response, 503, 'unavailable')
+      await outage.close()
+    })
+  })
+})

@@ -1,0 +1,151 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { Type } from '@sinclair/typebox'
+import express from 'express'
+import { answer } from '../../path-api/answer.ts'
+import { form, raw } from '../../path-api/media.ts'
+import { type Operation, operation } from '../../path-api/operation.ts'
+import { createPathApi, type PathApiOptions } from '../../path-api/router.ts'
+import { closed } from '../../schemas/common.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+
+/** A small resource that exists only here, to test the frame by itself. */
+const Note = closed('SampleNote', 'A note', {
+  title: Type.String({ minLength: 1, maxLength: 20, description: 'Title', examples: ['Shopping'] }),
+  stars: Type.Optional(Type.Integer({ minimum: 0, maximum: 5, description: 'Stars', examples: [3] })),
+  tags: Type.Optional(Type.Array(Type.String(), { description: 'Tags', examples: [['home']] })),
+})
+const about = { source: 'a test', access: 'self' } as const
+
+/** The stored note and its version; one per running sample. */
+const stored = { version: 3, note: { title: 'Shopping' } }
+
+export const sampleOperations: Operation[] = [
+  operation({
+    ...about,
+    id: 'getNote',
+    method: 'get',
+    path: '/sample/{mvUid}/note',
+    summary: 'Get',
+    reply: [200, Note, 'versioned'],
+    handle: () => answer(stored.note, { version: stored.version }),
+  }),
+  operation({
+    ...about,
+    id: 'updateNote',
+    method: 'put',
+    path: '/sample/{mvUid}/note',
+    summary: 'Update',
+    ifMatch: 'required',
+    body: Note,
+    reply: [200, Note, 'versioned'],
+    handle: ({ body }, { ifMatch }) => {
+      if (ifMatch !== '*' && !ifMatch?.includes(3))
+        throw new ServiceError('PreconditionFailed', { version: 3 })
+      return answer(body, { version: 4 })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'addNote',
+    method: 'post',
+    path: '/sample/{mvUid}/note',
+    summary: 'Add',
+    query: { dry: Type.Optional(Type.Boolean()), times: Type.Optional(Type.Array(Type.Integer())) },
+    body: Note,
+    reply: [201, Note, 'versioned'],
+    handle: ({ body }, { newId }) => answer(body, { version: 1, location: `/sample/note/${newId()}` }),
+  }),
+  operation({
+    ...about,
+    id: 'getFixedNote',
+    method: 'get',
+    path: '/sample/fixed/note',
+    summary: 'A literal beside a parameter',
+    access: 'public',
+    reply: [200, Note],
+    handle: () => ({ title: 'fixed' }),
+  }),
+  operation({
+    ...about,
+    id: 'getPicture',
+    method: 'get',
+    path: '/sample/{mvUid}/picture',
+    summary: 'A stream',
+    reply: [200, raw('image/png', 'image/jpeg')],
+    handle: () => answer(Readable.from([Buffer.from('abc'), Buffer.from('def')]), { headers: {} }),
+  }),
+  operation({
+    ...about,
+    id: 'putPicture',
+    method: 'put',
+    path: '/sample/{mvUid}/picture',
+    summary: 'Bytes',
+    body: raw('image/png'),
+    bodyLimit: 100,
+    reply: [204],
+    errors: ['RuleViolated'],
+    handle: ({ body: { type, bytes } }) => {
+      if (type !== 'image/png' || bytes.length !== 3) throw new ServiceError('RuleViolated')
+    },
+  }),
+  operation({
+    ...about,
+    id: 'sendForm',
+    method: 'post',
+    path: '/sample/form',
+    summary: 'A form',
+    access: 'public',
+    body: form(Type.Object({ stars: Type.Integer() }, { additionalProperties: false })),
+    reply: [200, Type.Object({ stars: Type.Integer() }, { additionalProperties: false })],
+    handle: ({ body }) => ({ stars: body.stars + 1 }),
+  }),
+  operation({
+    ...about,
+    id: 'failUnforeseen',
+    method: 'post',
+    path: '/sample/fail/{type}',
+    params: { type: Type.String() },
+    summary: 'Fails in the ways of its path',
+    access: 'public',
+    reply: [200, Note],
+    handle: async ({ params }) => {
+      if (params.type === 'undeclared') throw new ServiceError('Gone')
+      if (params.type === 'reply') return { title: 'x'.repeat(30) }
+      throw new Error('secret: Mrs Example')
+    },
+  }),
+]
+
+export interface Sample {
+  url: string
+  /** What the frame logged. */
+  logged: { facts: object; message: string }[]
+  close(): Promise<void>
+}
+
+/** A server of the sample operations alone. The token `user-X` is user X, `admin-X` an administrator. */
+export async function startSample(options: Partial<PathApiOptions> = {}): Promise<Sample> {
+  const logged: Sample['logged'] = []
+  const api = createPathApi({
+    services: { readiness: async () => ({ database: true }) },
+    tokens: {
+      authenticate: async (token) => {
+        const [role, mvUid] = token.split('-')
+        if (!mvUid) return undefined
+        return { mvUid, sessionId: 's', roles: role === 'admin' ? ['admin'] : [] }
+      },
+      ownOrigins: ['https://own.example'],
+      tokenFromQuery: false,
+    },
+    log: { error: (facts, message) => logged.push({ facts, message }) },
+    checking: true,
+    operations: sampleOperations,
+    ...options,
+  })
+  const server: Server = createServer(express().disable('x-powered-by').use(api)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, logged, close }
+}
