@@ -1,0 +1,107 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** One access, as it is reported to the audit. */
+export interface Access {
+  requestId: string
+  userId: string
+  application: string
+  action: 'create' | 'read' | 'query' | 'update' | 'delete'
+  /** The EHR whose data it was; null when the request named none. */
+  ehrId: string | null
+  /** The kind of record: its collection. */
+  type: string
+  ids: string[]
+  /**
+   * `done`; `denied`: there is no such record for this caller; `refused`: a rule, a permission or a newer version
+   * forbade it; `announced`: said before another part (Parse Server) does the write, which may not have happened.
+   */
+  outcome: 'done' | 'denied' | 'refused' | 'announced'
+  /** Of a query: what was asked, by the names of the fields, without their values. */
+  asked?: string
+}
+
+/** An access as it is kept: a link in a chain. */
+export interface AuditEntry extends Access {
+  /** `<instance>-<lane>-<sequence, 12 digits>`: chains sort one after the other, each in its order. */
+  _id: string
+  at: Date
+  /** Keyed hash over this entry and the mac of the one before it. */
+  mac: string
+}
+
+/** The last link of a chain: how many entries it has, and the last one's mac. */
+export interface Head {
+  sequence: number
+  mac: string
+}
+
+const DIGITS = 12
+
+export const START: Head = { sequence: 0, mac: '' }
+
+export const entryId = (chain: string, sequence: number): string =>
+  `${chain}-${String(sequence).padStart(DIGITS, '0')}`
+
+/** The chain and the sequence number in an entry's id. */
+export function placeOf(id: string): { chain: string; sequence: number } {
+  return { chain: id.slice(0, -DIGITS - 1), sequence: Number(id.slice(-DIGITS)) }
+}
+
+export function macOf(key: string, parts: unknown): string {
+  return createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url')
+}
+
+export function sameMac(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)]
+  return left.length === right.length && timingSafeEqual(left, right)
+}
+
+/** The mac that an entry must bear behind `previous`. Every field is covered. */
+export function entryMac(key: string, previous: string, entry: Omit<AuditEntry, 'mac'>): string {
+  const { _id, at, requestId, userId, application, action, ehrId, type, ids, outcome, asked } = entry
+  return macOf(key, [
+    previous,
+    _id,
+    at,
+    requestId,
+    userId,
+    application,
+    action,
+    ehrId,
+    type,
+    ids,
+    outcome,
+    asked ?? null,
+  ])
+}
+
+/** At most 200 characters, and none that the database would store as another: the mac has to hold on what is read. */
+const kept = (text: string): string => Buffer.from(text.slice(0, 200)).toString()
+
+function cleaned(access: Access): Access {
+  return {
+    ...access,
+    requestId: kept(access.requestId),
+    application: kept(access.application),
+    ehrId: access.ehrId === null ? null : kept(access.ehrId),
+    ids: access.ids.map(kept),
+  }
+}
+
+/** Links accesses behind a head; gives the entries and the new head, and changes nothing. */
+export function link(
+  key: string,
+  chain: string,
+  head: Head,
+  accesses: readonly Access[],
+  at: Date,
+): { entries: AuditEntry[]; head: Head } {
+  let { sequence, mac } = head
+  const entries = accesses.map((access) => {
+    sequence += 1
+    const entry = { _id: entryId(chain, sequence), at, ...cleaned(access) }
+    mac = entryMac(key, mac, entry)
+    return { ...entry, mac }
+  })
+  return { entries, head: { sequence, mac } }
+}

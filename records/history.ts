@@ -1,0 +1,103 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ClientSession, Collection, Db } from 'mongodb'
+import type { Caller } from './caller.ts'
+import { decodeCursor, encodeCursor } from './cursor.ts'
+import { newId } from './id.ts'
+import type { ParseDocument } from './parse-format.ts'
+
+/** One write: who made which version of a record, when, and what it replaced. */
+export interface Change {
+  _id: string
+  /** The version that the write made. */
+  version: number
+  at: Date
+  userId: string
+  application: string
+  action: 'create' | 'update' | 'delete'
+  /** The names of the stored fields that differ; of an update only. */
+  changed: string[]
+  /** The record before the write; null when the write created it. */
+  before: ParseDocument | null
+  /** Kept before a write that another part (Parse Server) does: after a crash the write may not have happened. */
+  announced?: true
+}
+
+const HISTORY = 'history'
+const DIGITS = 10
+
+/** A name that no Parse class can have: the class family never reaches it. */
+const changesOf = (db: Db): Collection<Change> => db.collection<Change>('history.changes')
+
+/** Ids sort by collection, record and version, so that the primary index serves every query. */
+const startOf = (collection: string, id: string, version?: number): string =>
+  `${collection}/${id}/${version === undefined ? '' : String(version).padStart(DIGITS, '0')}`
+/** '0' is the character after '/'. */
+const endOf = (collection: string, id: string): string => `${collection}/${id}0`
+
+const UNCOMPARED = new Set(['version', '_created_at', '_updated_at', '_acl'])
+
+/** The names of the fields that differ between two stored forms of a record. */
+export function changedFields(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(after)])
+  return [...names]
+    .filter((name) => !UNCOMPARED.has(name) && !isDeepStrictEqual(before[name], after[name]))
+    .sort()
+}
+
+/** Describes the write that makes `version` of a record. */
+export function changeOf(
+  collection: string,
+  id: string,
+  by: { caller: Caller; at: Date },
+  write: Pick<Change, 'action' | 'version' | 'before' | 'changed' | 'announced'>,
+): Change {
+  const { userId, application } = by.caller
+  return {
+    _id: `${startOf(collection, id, write.version)}/${newId()}`,
+    at: by.at,
+    userId,
+    application,
+    ...write,
+  }
+}
+
+/** Keeps changes, in the transaction of the writes that they describe where there is one. */
+export async function keepChanges(db: Db, changes: Change[], session?: ClientSession): Promise<void> {
+  if (changes.length > 0) await changesOf(db).insertMany(changes, session ? { session } : {})
+}
+
+/** The changes of one record, newest first. @throws MalformedRequest for a cursor that it did not give out */
+export async function listChanges(
+  db: Db,
+  collection: string,
+  id: string,
+  page: { limit: number; cursor?: string | undefined },
+): Promise<{ items: Change[]; next: string | null }> {
+  const end = page.cursor === undefined ? endOf(collection, id) : decodeCursor(HISTORY, page.cursor).id
+  const found = await changesOf(db)
+    .find({ _id: { $gte: startOf(collection, id), $lt: end } })
+    .sort({ _id: -1 })
+    .limit(page.limit + 1)
+    .toArray()
+  const items = found.slice(0, page.limit)
+  const last = found.length > page.limit ? items.at(-1) : undefined
+  return { items, next: last ? encodeCursor(HISTORY, { value: null, id: last._id }) : null }
+}
+
+/** The record as it was at a former version, or null when that is not known. */
+export async function documentAt(
+  db: Db,
+  collection: string,
+  id: string,
+  version: number,
+): Promise<ParseDocument | null> {
+  const later = { $gte: startOf(collection, id, version + 1), $lt: endOf(collection, id) }
+  const found = await changesOf(db).findOne({ _id: later, 'before.version': version }, { sort: { _id: 1 } })
+  return found?.before ?? null
+}
+
+/** Forgets the changes of a record that is gone for good. */
+export async function forgetChanges(db: Db, collection: string, id: string, session?: ClientSession) {
+  const range = { $gte: startOf(collection, id), $lt: endOf(collection, id) }
+  await changesOf(db).deleteMany({ _id: range }, session ? { session } : {})
+}

@@ -1,0 +1,308 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import { type Collection, type IndexDescription, MongoServerError } from 'mongodb'
+import { ServiceError } from '../schemas/errors.ts'
+import type { Access } from './audit.ts'
+import { type Caller, isPermitted, type Permissions, permitted } from './caller.ts'
+import { described, toQuery } from './filter.ts'
+import { type Change, changedFields, changeOf, documentAt, listChanges } from './history.ts'
+import { newId } from './id.ts'
+import { type ListShape, listIndex, type Page, type PageQuery, readPage } from './listing.ts'
+import {
+  type ParseDocument,
+  type ParseFormat,
+  parseFormat,
+  type Saved,
+  storedPermissions,
+} from './parse-format.ts'
+import { accessesOf, attemptOf, type Key, type Resource } from './resource.ts'
+import { inTransaction, type Records, type Transaction } from './transaction.ts'
+
+interface Joined {
+  /** The transaction to take part in; without one the operation is a transaction of its own. */
+  tx?: Transaction | undefined
+}
+
+interface Conditional extends Joined {
+  /** The versions that the caller accepts to overwrite; undefined or `*`: whichever is there. */
+  ifMatch?: readonly number[] | '*' | undefined
+}
+
+/** A change as the families see it. */
+export type PastChange<T> = Omit<Change, '_id' | 'at' | 'before'> & { at: string; before: Saved<T> | null }
+
+/**
+ * The records of one resource, in Parse's format, for both families. Reads see what `_rperm` lets the caller see,
+ * writes need `_wperm`; what the caller may not see does not exist for him. Every write leaves a history entry, and
+ * every access to an EHR's data an audit entry: in the write's transaction, or on disk before a read returns.
+ *
+ *     const plans = new Store(records, {
+ *       collection: 'CarePlan', schema: CarePlan, ehr: 'ehrId',
+ *       lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
+ *     })
+ *     const plan = await plans.create(caller, { ehrId, name }, { read: ['role:ehr-1-read'], write: ['role:ehr-1-write'] })
+ *     await plans.get(caller, { id: plan.id, ehrId })
+ *     await plans.list(caller, 'newest', { where: { ehrId, status: 'ACTIVE' }, limit: 100 })
+ *     await plans.update(caller, { id: plan.id, ehrId }, (now) => ({ ...now, name: 'Other' }), { ifMatch: [1] })
+ *     await plans.remove(caller, { id: plan.id, ehrId })
+ */
+export class Store<S extends TObject, L extends string> {
+  readonly #records: Records
+  readonly #resource: Resource<S, L>
+  readonly #format: ParseFormat<Static<S>>
+  readonly #documents: Collection<ParseDocument>
+
+  constructor(records: Records, resource: Resource<S, L>) {
+    this.#records = records
+    this.#resource = resource
+    this.#format = parseFormat(resource.schema)
+    this.#documents = records.db.collection<ParseDocument>(resource.collection, { ignoreUndefined: true })
+  }
+
+  /** The collection and the indexes that it needs: server start creates them. */
+  indexes(): [collection: string, IndexDescription[]] {
+    const lists = Object.entries<ListShape<Static<S>>>(this.#resource.lists)
+    const ofLists = lists.map(([name, shape]) => listIndex(this.#format, name, shape))
+    return [this.#resource.collection, [...ofLists, ...(this.#resource.indexes ?? [])]]
+  }
+
+  /**
+   * Saves a new record. When `id` is given and there is one with it already, an earlier attempt made it, and that one
+   * is returned. @throws Conflict when a unique index holds its value already
+   */
+  async create(
+    caller: Caller,
+    input: Static<S>,
+    permissions: Permissions,
+    { tx, id = newId() }: Joined & { id?: string } = {},
+  ): Promise<Saved<Static<S>>> {
+    try {
+      const [created] = await this.createAll(
+        caller,
+        [{ ...(input as object), id } as Static<S>],
+        permissions,
+        { tx },
+      )
+      return created as Saved<Static<S>>
+    } catch (error) {
+      if (!(error instanceof MongoServerError && error.code === 11000)) throw error
+      if (!tx && / index: _id_ /.test(error.message)) return this.get(caller, { id } as Key<Static<S>>)
+      throw new ServiceError('Conflict', { detail: 'There is one with these values already.', cause: error })
+    }
+  }
+
+  /** Saves new records under the same permissions, together or not at all. An `id` among the input is taken over. */
+  async createAll(
+    caller: Caller,
+    inputs: ReadonlyArray<Static<S> & { id?: string }>,
+    permissions: Permissions,
+    { tx }: Joined = {},
+  ): Promise<Saved<Static<S>>[]> {
+    if (inputs.length === 0) return []
+    const at = this.#records.clock()
+    const meta = { version: 1, _created_at: at, _updated_at: at, ...storedPermissions(permissions) }
+    const documents = inputs.map((input) => ({
+      _id: input.id ?? newId(),
+      ...this.#format.toStored(input),
+      ...meta,
+    }))
+    const created = documents.map((document) => this.#format.fromStored(document))
+    await this.#joining(tx, async (tx) => {
+      await this.#documents.insertMany(documents, { session: tx.session })
+      const change = { action: 'create' as const, version: 1, before: null, changed: [] }
+      for (const { _id } of documents) this.#keep(tx, caller, _id, change)
+      tx.accesses.push(...accessesOf(this.#resource, caller, { action: 'create' }, created))
+    })
+    return created
+  }
+
+  /** @throws NotFound, also for what the caller may not read */
+  async get(caller: Caller, key: Key<Static<S>>, { tx }: Joined = {}): Promise<Saved<Static<S>>> {
+    const filter = { ...toQuery(this.#format, key), ...permitted('_rperm', caller) }
+    const document = await this.#documents.findOne(filter, tx ? { session: tx.session } : {})
+    if (!document) {
+      await this.#report(
+        undefined,
+        attemptOf(this.#resource, caller, { action: 'read', outcome: 'denied' }, key),
+      )
+      throw new ServiceError('NotFound')
+    }
+    const record = this.#format.fromStored(document)
+    await this.#report(tx, accessesOf(this.#resource, caller, { action: 'read' }, [record]))
+    return record
+  }
+
+  /** One page of a list that the resource declares. @throws MalformedRequest for a cursor of another list */
+  async list(
+    caller: Caller,
+    name: L,
+    query: PageQuery<Static<S>>,
+    { tx }: Joined = {},
+  ): Promise<Page<Saved<Static<S>>>> {
+    const list = { name, ...this.#resource.lists[name] }
+    const page = await readPage(
+      this.#documents,
+      this.#format,
+      list,
+      permitted('_rperm', caller),
+      query,
+      tx?.session,
+    )
+    const items = page.items.map((document) => this.#format.fromStored(document))
+    const what = { action: 'query', asked: `${name}: ${described(query.where)}` } as const
+    const seen = accessesOf(this.#resource, caller, what, items)
+    const nothing = attemptOf(this.#resource, caller, { ...what, outcome: 'done' }, query.where)
+    await this.#report(tx, items.length > 0 ? seen : nothing)
+    return { ...page, items }
+  }
+
+  /**
+   * Replaces a record by what `change` makes of it; a field that is left out is removed. When another write comes in
+   * between, `change` is asked again about what that one left, unless `ifMatch` names versions.
+   * @throws NotFound; Forbidden for one who may only read; PreconditionFailed with the current version
+   */
+  async update(
+    caller: Caller,
+    key: Key<Static<S>>,
+    change: (now: Saved<Static<S>>) => Static<S>,
+    { tx, ifMatch, permissions }: Conditional & { permissions?: Permissions } = {},
+  ): Promise<Saved<Static<S>>> {
+    return this.#write(caller, 'update', key, tx, async (tx) => {
+      const before = await this.#writable(caller, key, ifMatch, tx)
+      const next = this.#next(before, change(this.#format.fromStored(before)), permissions)
+      const { version } = next
+      const { matchedCount } = await this.#documents.replaceOne(same(before, caller), next, {
+        session: tx.session,
+      })
+      if (matchedCount === 0) throw new ServiceError('PreconditionFailed', { version })
+      this.#keep(tx, caller, before._id, {
+        action: 'update',
+        version,
+        before,
+        changed: changedFields(before, next),
+      })
+      const updated = this.#format.fromStored(next)
+      tx.accesses.push(...accessesOf(this.#resource, caller, { action: 'update' }, [updated]))
+      return updated
+    })
+  }
+
+  /** @throws as update */
+  async remove(caller: Caller, key: Key<Static<S>>, { tx, ifMatch }: Conditional = {}): Promise<void> {
+    await this.#write(caller, 'delete', key, tx, async (tx) => {
+      const before = await this.#writable(caller, key, ifMatch, tx)
+      const version = before.version + 1
+      const { deletedCount } = await this.#documents.deleteOne(same(before, caller), { session: tx.session })
+      if (deletedCount === 0) throw new ServiceError('PreconditionFailed', { version })
+      this.#keep(tx, caller, before._id, { action: 'delete', version, before, changed: [] })
+      const removed = this.#format.fromStored(before)
+      tx.accesses.push(...accessesOf(this.#resource, caller, { action: 'delete' }, [removed]))
+    })
+  }
+
+  /** Who changed the record, when and what, newest first. @throws NotFound; MalformedRequest for a foreign cursor */
+  async history(
+    caller: Caller,
+    key: Key<Static<S>>,
+    page: { limit: number; cursor?: string | undefined },
+  ): Promise<Page<PastChange<Static<S>>>> {
+    const { id } = await this.get(caller, key)
+    const { items, next } = await listChanges(this.#records.db, this.#resource.collection, id, page)
+    return {
+      next,
+      items: items.map(({ _id, at, before, ...change }) => ({
+        ...change,
+        at: at.toISOString(),
+        before: before && this.#format.fromStored(before),
+      })),
+    }
+  }
+
+  /**
+   * Makes a former version the newest one. `rule` sees both, and gives what is to be saved.
+   * @throws as update; NotFound too when that version is not known
+   */
+  async restore(
+    caller: Caller,
+    key: Key<Static<S>>,
+    version: number,
+    rule: (now: Saved<Static<S>>, former: Saved<Static<S>>) => Static<S>,
+    options: Conditional = {},
+  ): Promise<Saved<Static<S>>> {
+    const { id } = await this.get(caller, key, options)
+    const former = await documentAt(this.#records.db, this.#resource.collection, id, version)
+    if (!former) throw new ServiceError('NotFound', { detail: `There is no former version ${version}.` })
+    return this.update(caller, key, (now) => rule(now, this.#format.fromStored(former)), options)
+  }
+
+  /** The record that a write replaces. */
+  async #writable(
+    caller: Caller,
+    key: Key<Static<S>>,
+    ifMatch: Conditional['ifMatch'],
+    tx: Transaction,
+  ): Promise<ParseDocument> {
+    const filter = { ...toQuery(this.#format, key), ...permitted('_rperm', caller) }
+    const found = await this.#documents.findOne(filter, { session: tx.session })
+    if (!found) throw new ServiceError('NotFound')
+    if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
+    const { version } = found
+    if (Array.isArray(ifMatch) && !ifMatch.includes(version))
+      throw new ServiceError('PreconditionFailed', { version })
+    return found as ParseDocument
+  }
+
+  /** The stored form of what follows `before`. Fields that the schema does not know stay as they are. */
+  #next(before: ParseDocument, record: Static<S>, permissions: Permissions | undefined): ParseDocument {
+    return {
+      ...before,
+      ...Object.fromEntries(this.#format.keys.map((key) => [key, undefined])),
+      ...this.#format.toStored(record),
+      ...storedPermissions(permissions ?? { read: before._rperm, write: before._wperm }),
+      version: before.version + 1,
+      _updated_at: this.#records.clock(),
+    }
+  }
+
+  /** Runs a write, and leaves an audit entry of it also when it is refused. */
+  async #write<R>(
+    caller: Caller,
+    action: 'update' | 'delete',
+    key: Key<Static<S>>,
+    tx: Transaction | undefined,
+    work: (tx: Transaction) => Promise<R>,
+  ): Promise<R> {
+    try {
+      return await this.#joining(tx, work)
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error
+      const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
+      await this.#report(undefined, attemptOf(this.#resource, caller, { action, outcome }, key))
+      throw error
+    }
+  }
+
+  #joining<R>(tx: Transaction | undefined, work: (tx: Transaction) => Promise<R>): Promise<R> {
+    return tx ? work(tx) : inTransaction(this.#records, work)
+  }
+
+  #keep(
+    tx: Transaction,
+    caller: Caller,
+    id: string,
+    write: Omit<Change, '_id' | 'at' | 'userId' | 'application'>,
+  ) {
+    tx.changes.push(changeOf(this.#resource.collection, id, { caller, at: this.#records.clock() }, write))
+  }
+
+  async #report(tx: Transaction | undefined, accesses: Access[]): Promise<void> {
+    if (tx) tx.accesses.push(...accesses)
+    else if (accesses.length > 0) await this.#records.audit.record(...accesses)
+  }
+}
+
+/** The very version that was read, for one who may write it. */
+const same = ({ _id, version }: ParseDocument, caller: Caller) => ({
+  _id,
+  version,
+  ...permitted('_wperm', caller),
+})

@@ -1,0 +1,51 @@
+import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongodb'
+import type { Access, Audit } from './audit.ts'
+import { type Change, keepChanges } from './history.ts'
+
+/** What the records work with; opened once, handed to every store. */
+export interface Records {
+  client: MongoClient
+  db: Db
+  clock: () => Date
+  audit: Audit
+}
+
+/** Writes that happen together or not at all, with their history and audit entries that belong to them. */
+export interface Transaction {
+  session: ClientSession
+  changes: Change[]
+  accesses: Access[]
+}
+
+/**
+ * Does all writes of `work` in one transaction; what it throws undoes them. `work` may run more than once: when other
+ * writers touch the same records, it is repeated on what they left.
+ *
+ *     await inTransaction(records, async (tx) => {
+ *       const plan = await plans.create(caller, planInput, permissions, { tx })
+ *       await goals.create(caller, goalInput(plan.id), permissions, { tx })
+ *     })
+ */
+export async function inTransaction<T>(records: Records, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const session = records.client.startSession()
+  const audit = records.audit.inTransaction(session)
+  try {
+    const result = await session.withTransaction(
+      async () => {
+        const tx: Transaction = { session, changes: [], accesses: [] }
+        const result = await work(tx)
+        await keepChanges(records.db, tx.changes, session)
+        await audit.write(tx.accesses)
+        return result
+      },
+      { writeConcern: { w: 'majority', journal: true } },
+    )
+    audit.settle('written')
+    return result
+  } catch (error) {
+    audit.settle(error instanceof MongoError ? 'in doubt' : 'not written')
+    throw error
+  } finally {
+    await session.endSession()
+  }
+}
