@@ -1,0 +1,32 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import type Parse from 'parse/node'
+import { checkOf } from '../../schemas/registry.ts'
+import type { Violation } from '../../schemas/violation.ts'
+import { invalid, requireAll } from '../errors.ts'
+
+interface Calculation<S extends TObject> {
+  params: S
+  /** What the schema cannot say about the parameters; asked when they fulfil the schema. */
+  violations(params: Static<S>): Violation[]
+  calculate(params: Static<S>): unknown
+}
+
+/** A function for users with a session: missing parameters answer 141, faulty ones 142, all at once. */
+export function defineFunction<S extends TObject>(
+  cloud: typeof Parse.Cloud,
+  name: string,
+  { params: schema, violations, calculate }: Calculation<S>,
+): void {
+  const check = checkOf(schema)
+  cloud.define(
+    name,
+    ({ params }) => {
+      requireAll(schema.required, params)
+      const bySchema = check(params)
+      const found = bySchema.length > 0 ? bySchema : violations(params as Static<S>)
+      if (found.length > 0) throw invalid(...found)
+      return calculate(params as Static<S>)
+    },
+    { requireUser: true },
+  )
+}

@@ -1,0 +1,50 @@
+import type Parse from 'parse/node'
+import { acq, acqViolations } from '../records/acq.ts'
+import { bloodPressureCondition, conditionViolations } from '../records/blood-pressure-condition.ts'
+import { bmi, bmiViolations } from '../records/bmi.ts'
+import type { Database } from '../records/database.ts'
+import type { Container } from '../records/removal.ts'
+import { AcqParams } from '../schemas/acq.ts'
+import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
+import { BmiParams } from '../schemas/bmi.ts'
+import { CLASS_NAMES } from '../schemas/classes.ts'
+import { defineFunction } from './functions/define.ts'
+import { beforeCreate } from './triggers/create.ts'
+import { afterCreate, beforeDelete } from './triggers/remove.ts'
+import { beforeUpdate } from './triggers/update.ts'
+import { beforeSaveUser, ensureEhr } from './triggers/user.ts'
+
+/**
+ * What the class family does beyond storing: it judges what is written, decides who may see it, and keeps
+ * together what belongs together. The open test environment does without.
+ */
+export function registerCloud({ Cloud }: typeof Parse, database: Database): void {
+  for (const className of CLASS_NAMES) {
+    Cloud.beforeSave(className, (request) =>
+      request.original
+        ? beforeUpdate(database, className, request)
+        : beforeCreate(database, className, request),
+    )
+    Cloud.afterSave(className, async ({ object, original }) => {
+      if (!original) await afterCreate(database, className, object)
+      // A plain object is the whole answer (the types do not know); else it is only what the service changed.
+      return object.toJSON() as never
+    })
+  }
+  for (const className of ['Ehr', 'CarePlan'] satisfies Container[])
+    Cloud.beforeDelete(className, (request) => beforeDelete(database, className, request))
+
+  Cloud.beforeSave('_User', beforeSaveUser)
+  Cloud.afterSave('_User', async ({ object, original }) => {
+    if (!original) await ensureEhr(database, object)
+  })
+  Cloud.afterLogin(({ object }) => ensureEhr(database, object))
+
+  defineFunction(Cloud, 'bmi', { params: BmiParams, violations: bmiViolations, calculate: bmi })
+  defineFunction(Cloud, 'acq', { params: AcqParams, violations: acqViolations, calculate: acq })
+  defineFunction(Cloud, 'bloodPressureCondition', {
+    params: ConditionParams,
+    violations: conditionViolations,
+    calculate: bloodPressureCondition,
+  })
+}

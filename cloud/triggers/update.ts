@@ -1,0 +1,54 @@
+import type Parse from 'parse/node'
+import { classRules } from '../../records/class-rules.ts'
+import { type Database, documentsOf } from '../../records/database.ts'
+import { updateFaults } from '../../records/validation.ts'
+import type { ClassName } from '../../schemas/classes.ts'
+import { invalid, refuseFaults } from '../errors.ts'
+import { changedProperties, dropAcl, valuesOf } from './values.ts'
+
+type Request = Parse.Cloud.BeforeSaveRequest
+
+/** Judges an update and the object that it makes. Parse has made sure that the caller may write it. */
+export async function beforeUpdate(
+  database: Database,
+  className: ClassName,
+  request: Request,
+): Promise<void> {
+  const { object } = request
+  const stored = request.original ? valuesOf(request.original) : {}
+  dropAcl(object)
+  const changed = changedProperties(object, stored)
+  const values = valuesOf(object)
+  refuseFaults(updateFaults(className, values, changed))
+  writeTogether(className, object, values, changed)
+  object.increment('version')
+  if (changed.includes('status')) await close(database, className, object)
+}
+
+/** Properties that were judged together are written together, derived ones with them. */
+function writeTogether(
+  className: ClassName,
+  object: Parse.Object,
+  values: Record<string, unknown>,
+  changed: readonly string[],
+): void {
+  const { together, derived } = classRules[className]
+  if (!together.some((name) => changed.includes(name))) return
+  for (const name of together)
+    if (name in values) object.set(name, object.get(name))
+    else object.unset(name)
+  object.set(derived?.(values) ?? {})
+}
+
+/**
+ * A status leaves ACTIVE once. Two that close at the same instant both read ACTIVE: the database decides,
+ * before Parse writes the whole update.
+ */
+async function close(database: Database, className: ClassName, object: Parse.Object): Promise<void> {
+  const { matchedCount } = await documentsOf(database, className).updateOne(
+    { _id: object.id ?? '', status: 'ACTIVE' },
+    { $set: { status: object.get('status') } },
+  )
+  if (matchedCount === 0)
+    throw invalid({ path: 'status', code: 'closed', message: 'can no longer change: it is closed' })
+}

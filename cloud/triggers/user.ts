@@ -1,0 +1,31 @@
+import Parse from 'parse/node'
+import type { Database } from '../../records/database.ts'
+import { ensureEhrOfAccount } from '../../records/ehr.ts'
+import { newId } from '../../records/id.ts'
+import { invalid, requireAll } from '../errors.ts'
+
+/** Names are compared in lower case; an account names its EHR before either of the two exists. */
+export function beforeSaveUser({ object, original, master }: Parse.Cloud.BeforeSaveRequest): void {
+  if (!original || object.dirty('email')) checkEmail(object)
+  for (const name of ['email', 'username'] as const) {
+    const value: unknown = object.get(name)
+    if (object.dirty(name) && typeof value === 'string') object.set(name, value.toLowerCase())
+  }
+  if (!master && object.dirty('ehrId') && object.get('ehrId') !== original?.get('ehrId'))
+    throw invalid({ path: 'ehrId', code: 'fixed', message: 'is not for the client to set' })
+  if (!original) object.set('ehrId', newId())
+}
+
+function checkEmail(object: Parse.Object): void {
+  const email: unknown = object.get('email')
+  requireAll(['email'], { email })
+  if (typeof email !== 'string') throw invalid({ path: 'email', code: 'type', message: 'must be a string' })
+  if (email.length > 254 || !/^[^\s@<>",;]+@[^\s@<>",;]+$/.test(email))
+    throw new Parse.Error(Parse.Error.INVALID_EMAIL_ADDRESS, 'Email address format is invalid.')
+}
+
+/** Makes the EHR of a new account; should that fail, the first login does it. */
+export async function ensureEhr(database: Database, user: Parse.Object): Promise<void> {
+  const ehrId: unknown = user.get('ehrId')
+  if (user.id && typeof ehrId === 'string') await ensureEhrOfAccount(database, user.id, ehrId)
+}

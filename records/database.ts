@@ -1,0 +1,15 @@
+import type { ClientSession, Collection } from 'mongodb'
+import type { ClassName } from '../schemas/classes.ts'
+import type { ParseDocument } from './parse-format.ts'
+import type { Records } from './transaction.ts'
+
+/** The database that both families share, on the one client that Parse opened. */
+export type Database = Pick<Records, 'client' | 'db'>
+
+/** The documents of a class, as Parse stores them. */
+export const documentsOf = (database: Database, name: ClassName | '_User'): Collection<ParseDocument> =>
+  database.db.collection<ParseDocument>(name)
+
+/** Writes together or not at all; the work may run more than once, when others write the same. */
+export const together = <T>({ client }: Database, work: (session: ClientSession) => Promise<T>): Promise<T> =>
+  client.withSession((session) => session.withTransaction(() => work(session)))

@@ -1,0 +1,105 @@
+import type { ClientSession, Collection, Filter } from 'mongodb'
+import { CLASS_NAMES, type ClassName, classes, PLAN_CLASSES } from '../schemas/classes.ts'
+import { ehrRole, planRole } from './access.ts'
+import { type Database, documentsOf, together } from './database.ts'
+import type { ParseDocument } from './parse-format.ts'
+import { removeRoles } from './roles.ts'
+
+/** What takes other objects with it when it is removed. */
+export type Container = 'Ehr' | 'CarePlan'
+
+/** A removal that is to be gone over once more, when no request that began before it can still be running. */
+interface Removal {
+  _id: string
+  className: Container
+  objectId: string
+  at: Date
+}
+
+/** No request lives longer than this. */
+const LONGEST_REQUEST_MS = 60_000
+
+const removals = (database: Database): Collection<Removal> => database.db.collection<Removal>('Removal')
+
+const recentlyRemoved = new Map<string, number>()
+
+/** Whether this EHR or care plan was removed here while a request could have been writing into it. */
+export const wasRemoved = (...ids: unknown[]): boolean =>
+  ids.some((id) => typeof id === 'string' && recentlyRemoved.has(id))
+
+function remember(objectId: string): void {
+  const now = Date.now()
+  for (const [id, at] of recentlyRemoved) if (now - at > LONGEST_REQUEST_MS) recentlyRemoved.delete(id)
+  recentlyRemoved.set(objectId, now)
+}
+
+/**
+ * Removes all that hangs on an EHR or a care plan, together or not at all, and leaves the object itself as
+ * one that nobody sees: Parse's own delete, which follows, needs something to delete. Should that never
+ * come, or should something be written into it by a request under way, {@link sweepRemovals} finishes.
+ * @param callerId who deletes; nobody else may touch what is left; none when it is the service
+ */
+export async function removeWithAll(
+  database: Database,
+  className: Container,
+  objectId: string,
+  callerId: string | undefined,
+): Promise<void> {
+  remember(objectId)
+  await together(database, async (session) => {
+    const left = { _rperm: [], _wperm: callerId === undefined ? [] : [callerId] }
+    await documentsOf(database, className).updateOne({ _id: objectId }, { $set: left }, { session })
+    await removeContents(database, session, className, objectId)
+    const removal = { _id: `${className}$${objectId}`, className, objectId, at: new Date() }
+    await removals(database).replaceOne({ _id: removal._id }, removal, { session, upsert: true })
+  })
+}
+
+/** Finishes removals of more than a minute ago; to be called at start and every minute. */
+export async function sweepRemovals(database: Database): Promise<void> {
+  const before = new Date(Date.now() - LONGEST_REQUEST_MS)
+  for (const { _id, className, objectId } of await removals(database)
+    .find({ at: { $lt: before } })
+    .toArray())
+    await together(database, async (session) => {
+      await removeContents(database, session, className, objectId)
+      await documentsOf(database, className).deleteOne({ _id: objectId }, { session })
+      await removals(database).deleteOne({ _id }, { session })
+    })
+}
+
+async function removeContents(
+  database: Database,
+  session: ClientSession,
+  className: Container,
+  objectId: string,
+): Promise<void> {
+  await removeRoles(database, session, await rolesOf(database, session, className, objectId))
+  for (const name of contentsOf(className))
+    await documentsOf(database, name).deleteMany(registeredIn(className, objectId), { session })
+  if (className === 'Ehr')
+    await documentsOf(database, '_User').updateMany(
+      { ehrId: objectId },
+      { $unset: { ehrId: '' } },
+      { session },
+    )
+}
+
+const contentsOf = (className: Container): ClassName[] =>
+  className === 'CarePlan'
+    ? PLAN_CLASSES
+    : CLASS_NAMES.filter((name) => 'ehrId' in classes[name].stored.properties)
+
+const registeredIn = (className: Container, objectId: string): Filter<ParseDocument> =>
+  className === 'CarePlan' ? { carePlanId: objectId } : { ehrId: objectId }
+
+async function rolesOf(database: Database, session: ClientSession, className: Container, objectId: string) {
+  const rolesOfPlan = (id: string) => [planRole(id, 'read'), planRole(id, 'write')]
+  if (className === 'CarePlan') return rolesOfPlan(objectId)
+  const plans = documentsOf(database, 'CarePlan').find(
+    { ehrId: objectId },
+    { session, projection: { _id: 1 } },
+  )
+  const ids = (await plans.toArray()).map(({ _id }) => _id)
+  return [ehrRole(objectId, 'read'), ehrRole(objectId, 'write'), ...ids.flatMap(rolesOfPlan)]
+}

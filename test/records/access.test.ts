@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { ehrPermissions, planPermissions } from '../../records/access.ts'
+
+describe('access', () => {
+  it('gives an EHR to its subject and to its roles', () => {
+    assert.deepEqual(ehrPermissions('ehr1', 'user567890'), {
+      read: ['user567890', 'role:ehr-ehr1-write', 'role:ehr-ehr1-read'],
+      write: ['user567890', 'role:ehr-ehr1-write'],
+    })
+  })
+
+  it("gives a care plan to the EHR's writers and to the plan's roles, not to all who read the EHR", () => {
+    assert.deepEqual(planPermissions('ehr1', 'plan1', 'user567890'), {
+      read: ['user567890', 'role:ehr-ehr1-write', 'role:plan-plan1-write', 'role:plan-plan1-read'],
+      write: ['user567890', 'role:ehr-ehr1-write', 'role:plan-plan1-write'],
+    })
+  })
+
+  it('names no subject that cannot be a user', () => {
+    for (const subjectId of ['*', 'role:ehr-ehr1-write', 'patient 12', '', 'user5678901'])
+      assert.deepEqual(ehrPermissions('ehr1', subjectId).write, ['role:ehr-ehr1-write'])
+  })
+})

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { createFaults, updateFaults } from '../../records/validation.ts'
+import { CLASS_NAMES } from '../../schemas/classes.ts'
+import { inOneLine } from '../../schemas/violation.ts'
+
+const timestamp = { __type: 'Date', iso: '2026-01-02T03:04:05.000Z' }
+const pressure = { carePlanId: 'plan', timestamp, systolic: 120, systolicUnit: 'mm[Hg]' }
+const index = { carePlanId: 'plan', timestamp }
+const body = { weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' }
+
+const paths = ({ violations }: ReturnType<typeof createFaults>) => violations.map(({ path }) => path).sort()
+
+describe('validation on creation', () => {
+  it('accepts what is valid', () => {
+    assert.deepEqual(createFaults('BloodPressure', pressure), { missing: [], violations: [] })
+    assert.deepEqual(createFaults('BodyMassIndex', { ...index, ...body }), { missing: [], violations: [] })
+    assert.deepEqual(createFaults('BodyMassIndex', { ...index, bmi: 22.9 }), { missing: [], violations: [] })
+  })
+
+  it('names everything that is missing, null included, in alphabetical order', () => {
+    assert.deepEqual(createFaults('BloodPressure', { carePlanId: 'plan', systolic: 120 }).missing, [
+      'systolicUnit',
+      'timestamp',
+    ])
+    assert.deepEqual(createFaults('Goal', { ehrId: null, name: 'x' }).missing, ['carePlanId', 'ehrId'])
+  })
+
+  it('wants the two halves of a diastolic pressure', () => {
+    assert.deepEqual(createFaults('BloodPressure', { ...pressure, diastolic: 80 }).missing, ['diastolicUnit'])
+    assert.deepEqual(createFaults('BloodPressure', { ...pressure, diastolicUnit: 'kPa' }).missing, [
+      'diastolic',
+    ])
+  })
+
+  it('wants weight and height, or the index of a device', () => {
+    assert.deepEqual(createFaults('BodyMassIndex', index).missing, [
+      'height',
+      'heightUnit',
+      'weight',
+      'weightUnit',
+    ])
+    assert.deepEqual(createFaults('BodyMassIndex', { ...index, weight: 70 }).missing.length, 3)
+    assert.deepEqual(paths(createFaults('BodyMassIndex', { ...index, ...body, bmi: 22 })), ['bmi'])
+    assert.deepEqual(paths(createFaults('BodyMassIndex', { ...index, ...body, weight: 600, height: 30 })), [
+      'bmi',
+    ])
+  })
+
+  it('tells a diastolic pressure that is not below the systolic one, in whatever units', () => {
+    assert.deepEqual(
+      paths(createFaults('BloodPressure', { ...pressure, diastolic: 16, diastolicUnit: 'kPa' })),
+      ['diastolic'],
+    )
+    assert.deepEqual(
+      paths(createFaults('BloodPressure', { ...pressure, diastolic: 15.9, diastolicUnit: 'kPa' })),
+      [],
+    )
+  })
+
+  it('tells faults of schema and of rules together', () => {
+    const faults = createFaults('BloodPressure', {
+      ...pressure,
+      systolic: 500,
+      heartRate: 'fast',
+      colour: 'red',
+    })
+    assert.deepEqual(paths(faults), ['colour', 'heartRate', 'systolic'])
+  })
+
+  it('keeps apart what is unknown and what is not for the client to set', () => {
+    const faults = createFaults('CarePlan', {
+      ehrId: 'ehr',
+      name: 'x',
+      status: 'ACTIVE',
+      state: 'ACTIVE',
+      version: 7,
+    })
+    assert.equal(
+      inOneLine(faults.violations),
+      'status is not for the client to set; state is not a known property; version is not for the client to set',
+    )
+  })
+
+  it('refuses keys and depths of a payload that could not be queried', () => {
+    const custom = (payload: unknown) =>
+      paths(createFaults('Custom', { ehrId: 'e', carePlanId: 'p', modelClassName: 'Model', payload }))
+    const nested = (levels: number): unknown => (levels === 1 ? {} : { a: nested(levels - 1) })
+    assert.deepEqual(custom(nested(32)), [])
+    assert.equal(custom(nested(33)).length, 1)
+    assert.deepEqual(custom({ a: [{ $where: 1 }] }), ['payload.a.0.$where'])
+    assert.deepEqual(custom({ 'a.b': 1, c: { $gt: 1 } }), ['payload.a.b'])
+    assert.deepEqual(custom(JSON.parse('{"a":{"__proto__":{}}}')), ['payload.a.__proto__'])
+    assert.deepEqual(custom('text'), ['payload'])
+  })
+
+  it('never throws', () => {
+    const anything = fc.dictionary(
+      fc.constantFrom(
+        'systolic',
+        'systolicUnit',
+        'weight',
+        'weightUnit',
+        'height',
+        'heightUnit',
+        'bmi',
+        'payload',
+        'x',
+      ),
+      fc.anything({ withNullPrototype: true }),
+    )
+    fc.assert(
+      fc.property(fc.constantFrom(...CLASS_NAMES), anything, (className, values) => {
+        createFaults(className, { ...pressure, ehrId: 'e', name: 'n', ...values })
+        updateFaults(className, values, Object.keys(values))
+      }),
+    )
+  })
+})
+
+describe('validation of an update', () => {
+  it('judges the merged object', () => {
+    const stored = { ...pressure, ehrId: 'ehr', version: 1, diastolic: 80, diastolicUnit: 'mm[Hg]' }
+    assert.deepEqual(paths(updateFaults('BloodPressure', { ...stored, systolic: 70 }, ['systolic'])), [
+      'diastolic',
+    ])
+    assert.deepEqual(paths(updateFaults('BloodPressure', { ...stored, systolic: 90 }, ['systolic'])), [])
+    const { systolicUnit: _, ...without } = stored
+    assert.deepEqual(updateFaults('BloodPressure', without, ['systolicUnit']).missing, ['systolicUnit'])
+  })
+
+  it('refuses to change what stays', () => {
+    const plan = { ehrId: 'other', name: 'x', status: 'COMPLETED', state: 1 }
+    const { violations } = updateFaults('CarePlan', plan, ['ehrId', 'state', 'status', 'language'])
+    assert.equal(
+      inOneLine(violations),
+      'ehrId may not be changed; state is not a known property; language may not be changed',
+    )
+  })
+})
