@@ -1,4 +1,4 @@
-import { randomInt } from 'node:crypto'
+import { createHmac, randomInt } from 'node:crypto'
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
@@ -7,4 +7,13 @@ export function newId(): string {
   let id = ''
   for (let i = 0; i < 10; i++) id += LETTERS[randomInt(LETTERS.length)]
   return id
+}
+
+/** A source of such ids that gives the same ones, in the same order, for the same secret seed. */
+export function seededIds(seed: Buffer): () => string {
+  let count = 0
+  return () => {
+    const bytes = createHmac('sha256', seed).update(String(count++)).digest().subarray(0, 10)
+    return Array.from(bytes, (byte) => LETTERS[byte % LETTERS.length]).join('')
+  }
 }
