@@ -6,7 +6,10 @@ export interface Principal {
   mvUid: string
   /** The session that the token belongs to; ending it ends the token. */
   sessionId: string
+  /** Names of all roles that the user holds, inherited ones included. */
   roles: readonly string[]
+  /** The application that the token was given to, as the audit shows it. */
+  application: string
 }
 
 interface Rule {

@@ -1,10 +1,16 @@
+import type { Caller } from '../records/caller.ts'
 import type { Access, Principal } from './access.ts'
 import type { IfMatch } from './etag.ts'
 import type { Services } from './services.ts'
 
+/** Nobody, perhaps somebody, or surely somebody: as the operation's access says. */
+type Known<A extends Access, T> = A extends 'public' ? undefined : A extends 'optional' ? T | undefined : T
+
 /** What a handler may know about the request besides its input. */
 interface RequestFacts<A extends Access> {
-  principal: A extends 'public' ? undefined : A extends 'optional' ? Principal | undefined : Principal
+  principal: Known<A, Principal>
+  /** The same one as the records know him. */
+  caller: Known<A, Caller>
   requestId: string
   /** The client's address, as `trust proxy` sees it. */
   address: string

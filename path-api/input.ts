@@ -9,7 +9,8 @@ import type { Operation } from './operation.ts'
 
 const megabyte = 1024 * 1024
 
-interface Input {
+/** An operation's input, read and checked. */
+export interface Input {
   params: Record<string, string>
   query: Record<string, unknown>
   body: unknown
@@ -17,11 +18,7 @@ interface Input {
   bytes: Buffer
 }
 
-export type InputReader = (
-  request: Request,
-  response: Response,
-  params: Record<string, string>,
-) => Promise<Input>
+type InputReader = (request: Request, response: Response, params: Record<string, string>) => Promise<Input>
 
 /** Compiles an operation's schemas into the function that reads and checks its input: all violations at once. */
 export function inputReader({ params, query, body, bodyLimit = megabyte }: Operation): InputReader {
@@ -120,6 +117,7 @@ function readQuery(url: string, schema: TObject): Record<string, unknown> {
 function coerced(texts: URLSearchParams, { properties }: TObject): Record<string, unknown> {
   const values: Record<string, unknown> = Object.create(null)
   for (const name of new Set(texts.keys())) {
+    if (name === 'authToken') continue // read by token.ts
     const all = texts.getAll(name)
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (schema?.type === 'array') values[name] = all.map((text) => convert(text, schema.items))

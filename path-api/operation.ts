@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { ErrorName } from '../schemas/errors.ts'
 import type { Access } from './access.ts'
-import type { Answer, Reply, ReplySpec } from './answer.ts'
+import type { Reply, ReplySpec } from './answer.ts'
 import type { Context } from './context.ts'
 import type { Form, Raw, RawContent } from './media.ts'
 import { parameters } from './parameters.ts'
@@ -23,14 +23,14 @@ type NameIn<Path extends string> = Path extends `${string}{${infer Name}}${infer
   ? Name | NameIn<Rest>
   : never
 
-interface Input<Path extends string, P extends TProperties, Q extends TProperties, B> {
+export interface Input<Path extends string, P extends TProperties, Q extends TProperties, B> {
   params: { [Name in NameIn<Path>]: Name extends keyof P ? Static<P[Name]> : string }
   query: Static<TObject<Q>>
   body: BodyOf<B>
 }
 
 /** What an operation says about itself, apart from the types of its input and its reply. */
-interface About<A extends Access> {
+export interface About<A extends Access> {
   /** verbNoun, unique. */
   id: string
   method: Method
@@ -49,8 +49,6 @@ interface About<A extends Access> {
   ifMatch?: 'required'
   /** Bytes that the body may have; 1 MB unless told. */
   bodyLimit?: number
-  /** May be asked only rarely: guessing and mass mailing. See rate-limit.ts. */
-  guarded?: true
 }
 
 interface Definition<
@@ -68,7 +66,18 @@ interface Definition<
   body?: B
   /** Status, body, and `versioned` where the answer carries an ETag. */
   reply: R
+  /**
+   * Marks what invites guessing or mass mailing: it may be called but rarely from one address, and for one account,
+   * which this names (an e-mail address, say) when the input tells.
+   */
+  guarded?(input: Input<Path, P, Q, B>): string | undefined
   handle(input: Input<Path, P, Q, B>, context: Context<A>): Reply<R> | Promise<Reply<R>>
+}
+
+interface AnyInput {
+  params: object
+  query: object
+  body: unknown
 }
 
 /** An operation as the router, the OpenAPI document and the contract tests see it. */
@@ -78,10 +87,8 @@ export interface Operation extends About<Access> {
   query: TObject
   body: BodySpec | undefined
   reply: ReplySpec
-  handle(
-    input: { params: object; query: object; body: unknown },
-    context: Context,
-  ): unknown | Promise<unknown>
+  guarded?(input: AnyInput): string | undefined
+  handle(input: AnyInput, context: Context): unknown
 }
 
 /** The names of the parameters in a path template, in their order. */
@@ -117,5 +124,3 @@ export function operation<
     body,
   }
 }
-
-export type { Answer }

@@ -1,5 +1,7 @@
+import { type Static, Type } from '@sinclair/typebox'
 import { MongoError } from 'mongodb'
-import { type ErrorName, errorCode, ServiceError } from '../schemas/errors.ts'
+import { closed } from '../schemas/common.ts'
+import { type ErrorName, errorCode, errors, ServiceError } from '../schemas/errors.ts'
 import { etagOf } from './etag.ts'
 import type { Operation } from './operation.ts'
 import type { Rendered } from './rendered.ts'
@@ -36,18 +38,60 @@ export function toServiceError(thrown: unknown): ServiceError {
   return new ServiceError('Internal', { cause: thrown })
 }
 
+const text = (description: string) => Type.String({ description })
+
+/** The problem document of RFC 9457, with what we add to it. */
+export const Problem = closed('Problem', 'What went wrong', {
+  type: text('Path of a description of this kind of problem'),
+  title: text('The kind of problem in words'),
+  status: Type.Integer({ description: 'The HTTP status' }),
+  detail: Type.Optional(text('What is particular to this occurrence')),
+  instance: text('The path that was asked for'),
+  code: text('The kind of problem, for programs'),
+  requestId: text('Quote it when you ask us about this'),
+  errors: Type.Array(
+    Type.Object(
+      {
+        path: text('Where: `body.name.displayName`, `query.limit`, `path.mvUid`'),
+        code: text('What, for programs'),
+        message: text('What, in a sentence'),
+      },
+      { additionalProperties: false },
+    ),
+    { description: 'Everything that is wrong with the input' },
+  ),
+})
+
+const typeOf = (code: string): string => `/problems/${code}`
+
+/** What a client may get for this error. */
+export function problemExample(name: ErrorName): Static<typeof Problem> {
+  const code = errorCode(name)
+  const [status, title] = errors[name]
+  const violation = { path: 'body.name', code: 'required', message: 'name is required.' }
+  return {
+    type: typeOf(code),
+    title,
+    status,
+    instance: '/profile/n4Fq2LxT0a',
+    code,
+    requestId: '0f7c7a52-1b52-4b0e-8a0e-5b6c3f1d2e4a',
+    errors: name === 'InvalidInput' || name === 'RuleViolated' ? [violation] : [],
+  }
+}
+
 /** The error as a problem document. */
 export function problem(error: ServiceError, instance: string, requestId: string): Rendered {
   const code = errorCode(error.error)
-  const document = {
-    type: `/problems/${code}`,
+  const document: Static<typeof Problem> = {
+    type: typeOf(code),
     title: error.title,
     status: error.status,
     ...(error.detail === undefined ? {} : { detail: error.detail }),
     instance,
     code,
     requestId,
-    errors: error.violations,
+    errors: [...error.violations],
   }
   return {
     status: error.status,

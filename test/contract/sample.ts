@@ -1,14 +1,18 @@
+import { randomUUID } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
-import express from 'express'
+import express, { type Request, type RequestHandler } from 'express'
+import type { Db } from 'mongodb'
 import { answer } from '../../path-api/answer.ts'
+import { list } from '../../path-api/list.ts'
 import { form, raw } from '../../path-api/media.ts'
 import { type Operation, operation } from '../../path-api/operation.ts'
 import { createPathApi, type PathApiOptions } from '../../path-api/router.ts'
 import { closed } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { stubDb } from './stub-db.ts'
 
 /** A small resource that exists only here, to test the frame by itself. */
 const Note = closed('SampleNote', 'A note', {
@@ -17,6 +21,9 @@ const Note = closed('SampleNote', 'A note', {
   tags: Type.Optional(Type.Array(Type.String(), { description: 'Tags', examples: [['home']] })),
 })
 const about = { source: 'a test', access: 'self' } as const
+
+/** How often countNote was done, by what it was told. */
+const done = new Map<string, number>()
 
 /** The stored note and its version; one per running sample. */
 const stored = { version: 3, note: { title: 'Shopping' } }
@@ -90,6 +97,49 @@ export const sampleOperations: Operation[] = [
       if (type !== 'image/png' || bytes.length !== 3) throw new ServiceError('RuleViolated')
     },
   }),
+  list({
+    ...about,
+    id: 'listNotes',
+    path: '/sample/{mvUid}/notes',
+    summary: 'List',
+    query: { tags: Type.Optional(Type.Array(Type.String())) },
+    item: Note,
+    handle: ({ page: { limit, cursor, count } }) => ({
+      items: [{ title: cursor ?? 'first' }].slice(0, limit),
+      next: cursor === undefined ? 'second page' : null,
+      ...(count ? { total: 2 } : {}),
+    }),
+  }),
+  operation({
+    ...about,
+    id: 'countNote',
+    method: 'post',
+    path: '/sample/{mvUid}/count',
+    summary: 'Counts how often it was done, and fails when told so',
+    body: Type.Object({ how: Type.String() }, { additionalProperties: false }),
+    reply: [200, Type.Object({ times: Type.Integer(), id: Type.String() }, { additionalProperties: false })],
+    errors: ['RuleViolated'],
+    handle: async ({ body: { how } }, { newId }) => {
+      const times = (done.get(how) ?? 0) + 1
+      done.set(how, times)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      if (how === 'breaks a rule') throw new ServiceError('RuleViolated')
+      if (how === 'fails once' && times === 1) throw new Error('once')
+      return { times, id: newId() }
+    },
+  }),
+  operation({
+    ...about,
+    id: 'guessSecret',
+    method: 'post',
+    path: '/sample/guess',
+    summary: 'Guarded',
+    access: 'public',
+    body: Type.Object({ email: Type.String() }, { additionalProperties: false }),
+    reply: [204],
+    guarded: ({ body }) => body.email,
+    handle() {},
+  }),
   operation({
     ...about,
     id: 'sendForm',
@@ -122,30 +172,47 @@ export interface Sample {
   url: string
   /** What the frame logged. */
   logged: { facts: object; message: string }[]
+  db: Db
   close(): Promise<void>
 }
 
 /** A server of the sample operations alone. The token `user-X` is user X, `admin-X` an administrator. */
 export async function startSample(options: Partial<PathApiOptions> = {}): Promise<Sample> {
   const logged: Sample['logged'] = []
-  const api = createPathApi({
+  const db = stubDb()
+  const api = await createPathApi({
     services: { readiness: async () => ({ database: true }) },
     tokens: {
       authenticate: async (token) => {
         const [role, mvUid] = token.split('-')
         if (!mvUid) return undefined
-        return { mvUid, sessionId: 's', roles: role === 'admin' ? ['admin'] : [] }
+        return { mvUid, sessionId: 's', roles: role === 'admin' ? ['admin'] : [], application: 'test' }
       },
       ownOrigins: ['https://own.example'],
       tokenFromQuery: false,
     },
     log: { error: (facts, message) => logged.push({ facts, message }) },
     checking: true,
+    db,
+    rateLimits: { address: 10_000, account: 10_000, guardedAddress: 5, guardedAccount: 3, shared: false },
+    corsOrigins: ['https://friend.example'],
+    version: '0.0.0',
     operations: sampleOperations,
     ...options,
   })
-  const server: Server = createServer(express().disable('x-powered-by').use(api)).listen(0, '127.0.0.1')
+  const app = express().use(giveId, api)
+  const server: Server = createServer(app).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
-  const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, logged, close }
+  const close = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, logged, db, close }
+}
+
+/** What the service does before the frame: every request has an id, and its answer says it. */
+const giveId: RequestHandler = (request: Request & { id?: string }, response, next) => {
+  request.id = randomUUID()
+  response.set('X-Request-Id', request.id)
+  next()
 }

@@ -1,0 +1,138 @@
+import type { Request, Response } from 'express'
+import type { Caller } from '../records/caller.ts'
+import { ServiceError } from '../schemas/errors.ts'
+import { type Principal, permits } from './access.ts'
+import type { Context } from './context.ts'
+import { isUnchanged, parseIfMatch } from './etag.ts'
+import { idempotencyKey, type Once, type Sameness } from './idempotency.ts'
+import { type Input, inputReader } from './input.ts'
+import { Raw } from './media.ts'
+import type { Operation } from './operation.ts'
+import { impliedErrors, toServiceError } from './problem.ts'
+import { concealed, counted, type Spend } from './rate-limit.ts'
+import { type Rendered, renderer } from './rendered.ts'
+import type { Services } from './services.ts'
+import { principalOf, type TokenPolicy } from './token.ts'
+
+/** What every operation is performed with. */
+export interface Frame {
+  services: Services
+  tokens: TokenPolicy
+  spend: Spend
+  once: Once
+  /** Check every reply against its schema, and every error against the operation's list: tests and development. */
+  checking: boolean
+}
+
+/** One request and its answer in the making. */
+export interface Exchange {
+  request: Request
+  response: Response
+  requestId: string
+  /** Shows what was thrown as a problem document, and logs what nobody foresaw. */
+  refuse(thrown: unknown): Rendered
+}
+
+export type Perform = (exchange: Exchange, params: Record<string, string>) => Promise<Rendered>
+
+/** An operation made ready to be performed. A request's way: who asks, what for, may they, the work, the answer. */
+export function performer(operation: Operation, frame: Frame): Perform {
+  const read = inputReader(operation)
+  const render = renderer(operation, frame.checking)
+  const { services, tokens, once, spend, checking } = frame
+  return async (exchange, params) => {
+    const { request, response } = exchange
+    requireAcceptable(request, operation)
+    const principal = await authenticate(request, operation, tokens)
+    if (principal) await spend('account', principal.mvUid, response)
+    const input = await read(request, response, params)
+    await guard(operation, input, exchange, spend)
+    if (!(await permits(operation.access, principal, input.params, services)))
+      throw new ServiceError('NotFound')
+    const facts = {
+      ...services,
+      ...factsOf(exchange, operation),
+      principal,
+      caller: callerOf(exchange, principal),
+    }
+    const rendered = await once(samenessOf(request, operation, principal, input), async (newId) => {
+      try {
+        return render(await operation.handle(input, { ...facts, newId } as Context))
+      } catch (thrown) {
+        return exchange.refuse(checking ? declared(operation, thrown) : thrown)
+      }
+    })
+    return operation.method === 'get' ? unlessUnchanged(request, rendered) : rendered
+  }
+}
+
+/** @throws NotAcceptable */
+function requireAcceptable(request: Request, { reply: [, body] }: Operation): void {
+  const { accept } = request.headers
+  if (body === undefined || accept === undefined || accept.includes('*/*')) return
+  const offered = body instanceof Raw ? [...body.types] : ['application/json']
+  if (!request.accepts(offered)) {
+    throw new ServiceError('NotAcceptable', { detail: `This operation answers ${offered.join(' or ')}.` })
+  }
+}
+
+/** @throws Unauthenticated */
+async function authenticate(
+  request: Request,
+  { access }: Operation,
+  tokens: TokenPolicy,
+): Promise<Principal | undefined> {
+  if (access === 'public') return undefined
+  const principal = await principalOf(request, tokens)
+  if (principal === undefined && access !== 'optional') throw new ServiceError('Unauthenticated')
+  return principal
+}
+
+function callerOf({ requestId }: Exchange, principal: Principal | undefined): Caller | undefined {
+  if (principal === undefined) return undefined
+  const { mvUid: userId, roles, application } = principal
+  return { userId, roles, application, requestId }
+}
+
+/** @throws TooManyRequests */
+async function guard(operation: Operation, input: Input, exchange: Exchange, spend: Spend): Promise<void> {
+  if (operation.guarded === undefined) return
+  const account = operation.guarded(input)
+  const { request, response } = exchange
+  await spend('guardedAddress', `${operation.id} ${counted(request.ip ?? '')}`, response)
+  if (account !== undefined) await spend('guardedAccount', `${operation.id} ${concealed(account)}`, response)
+}
+
+/** @throws PreconditionRequired */
+function factsOf({ request, requestId }: Exchange, operation: Operation) {
+  const ifMatch = parseIfMatch(request.headers['if-match'])
+  if (operation.ifMatch === 'required' && ifMatch === undefined)
+    throw new ServiceError('PreconditionRequired')
+  const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
+  return { requestId, address: request.ip ?? '', userAgent, ifMatch }
+}
+
+function samenessOf(
+  { headers }: Request,
+  { id, method }: Operation,
+  principal: Principal | undefined,
+  { params, query, bytes }: Input,
+): Sameness | undefined {
+  const key = method === 'post' ? idempotencyKey(headers['idempotency-key']) : undefined
+  if (key === undefined) return undefined
+  const content = Buffer.concat([Buffer.from(JSON.stringify([params, query])), bytes])
+  return { key, scope: `${id} ${principal?.mvUid ?? 'anonymous'}`, content }
+}
+
+/** An error that the operation does not announce is a fault of the operation. */
+function declared(operation: Operation, thrown: unknown): unknown {
+  const { error } = toServiceError(thrown)
+  if (impliedErrors(operation).includes(error) || operation.errors?.includes(error)) return thrown
+  return new Error(`${operation.id} answers ${error}, which it does not declare`, { cause: thrown })
+}
+
+function unlessUnchanged(request: Request, rendered: Rendered): Rendered {
+  const { etag } = rendered.headers
+  if (etag === undefined || !isUnchanged(request.headers['if-none-match'], etag)) return rendered
+  return { status: 304, headers: { etag }, body: undefined }
+}
