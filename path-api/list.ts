@@ -5,7 +5,7 @@ import type { Context } from './context.ts'
 import { type About, type Input, type Operation, operation } from './operation.ts'
 
 /** Which part of a list is asked for, as the stores' lists take it. */
-export interface PageRequest {
+interface PageRequest {
   limit: number
   /** Where the last page ended; undefined: from the start. */
   cursor: string | undefined

@@ -28,7 +28,7 @@ const done = new Map<string, number>()
 /** The stored note and its version; one per running sample. */
 const stored = { version: 3, note: { title: 'Shopping' } }
 
-export const sampleOperations: Operation[] = [
+const sampleOperations: Operation[] = [
   operation({
     ...about,
     id: 'getNote',

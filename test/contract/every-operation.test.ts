@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import type { TSchema } from '@sinclair/typebox'
+import { exampleOf } from '../../path-api/example.ts'
+import { mediaTypesOf } from '../../path-api/input.ts'
+import { Form, Raw } from '../../path-api/media.ts'
+import { namesIn, type Operation } from '../../path-api/operation.ts'
+import type { Services } from '../../path-api/services.ts'
+import { table } from '../../path-api/table.ts'
+import { type Sample, startSample } from './sample.ts'
+
+type Body = Record<string, unknown>
+
+/** Path with the example of each parameter, some of them replaced. */
+function pathOf({ path, params }: Operation, replaced: Record<string, string> = {}): string {
+  return path.replace(
+    /\{(\w+)\}/g,
+    (_, name: string) => replaced[name] ?? String(exampleOf(params.properties[name]!)),
+  )
+}
+
+const jsonBody = ({ body }: Operation): TSchema | undefined =>
+  body === undefined || body instanceof Raw || body instanceof Form ? undefined : body
+
+/** A value that no schema of this type accepts. */
+const wrongFor = (member: TSchema): unknown =>
+  JSON.stringify(member).includes('"boolean"') ? { no: 1 } : true
+
+const accepts = (member: TSchema, type: string): boolean =>
+  [member.type].flat().includes(type) || (member.anyOf ?? []).some((one: TSchema) => accepts(one, type))
+
+/** What every operation refuses before it does anything; hence no service stands behind it here. */
+describe('every operation', () => {
+  let sample: Sample
+  before(async () => {
+    sample = await startSample({ operations: table, services: {} as Services })
+  })
+  after(() => sample.close())
+
+  /** Sends the path as it stands; fetch would tidy it up. */
+  const send = (operation: Operation, path: string, headers: Record<string, string> = {}, body?: string) =>
+    new Promise<{ status: number; body: string }>((resolve, reject) => {
+      const { hostname, port } = new URL(sample.url)
+      const options = { hostname, port, path, method: operation.method.toUpperCase(), headers }
+      request(options, (answer) => {
+        const chunks: Buffer[] = []
+        answer.on('data', (chunk) => chunks.push(chunk))
+        answer.on('end', () =>
+          resolve({ status: answer.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
+        )
+      })
+        .on('error', reject)
+        .end(body)
+    })
+  const token = { authorization: 'Bearer user-somebody' }
+  const sendJson = (operation: Operation, body: unknown) =>
+    send(
+      operation,
+      pathOf(operation),
+      { ...token, 'content-type': 'application/json', 'if-match': '*' },
+      typeof body === 'string' ? body : JSON.stringify(body),
+    )
+  const refusedBody = async (operation: Operation, body: unknown, about: string) => {
+    const answer = await sendJson(operation, body)
+    assert.equal(answer.status, 400, `${about}: ${answer.body}`)
+  }
+
+  for (const operation of table) {
+    describe(`${operation.method.toUpperCase()} ${operation.path}`, () => {
+      const { access, params, query } = operation
+      if (access !== 'public' && access !== 'optional') {
+        it('answers 401 without a token', async () => {
+          assert.equal((await send(operation, pathOf(operation))).status, 401)
+        })
+      }
+      if (access === 'self') {
+        it("hides someone else's", async () => {
+          const schema = jsonBody(operation)
+          const body = schema && exampleOf(schema)
+          const type = operation.body instanceof Raw ? mediaTypesOf(operation.body)[0] : 'application/json'
+          const headers = {
+            ...token,
+            'if-match': '*',
+            ...(operation.body ? { 'content-type': type ?? '' } : {}),
+          }
+          const answer = await send(
+            operation,
+            pathOf(operation),
+            headers,
+            body ? JSON.stringify(body) : undefined,
+          )
+          assert.equal(answer.status, 404, answer.body)
+        })
+      }
+      for (const name of namesIn(operation.path)) {
+        if (params.properties[name]?.enum) continue
+        it(`refuses what is no ${name}`, async () => {
+          for (const bad of ['%00', '%ff', '..%2f', 'a'.repeat(10_000)]) {
+            const { status } = await send(operation, pathOf(operation, { [name]: bad }), token)
+            assert.ok([400, 404].includes(status), `${bad.slice(0, 10)}: ${status}`)
+          }
+        })
+      }
+      it('refuses an unknown query parameter', async () => {
+        assert.ok(!('surprise' in query.properties))
+        const answer = await send(operation, `${pathOf(operation)}?surprise=1`, token)
+        assert.equal(answer.status, 400, answer.body)
+      })
+      const schema = jsonBody(operation)
+      if (schema === undefined) return
+      const example = exampleOf(schema) as Body
+
+      it('refuses an unknown property, a prototype and what is no JSON', async () => {
+        await refusedBody(operation, { ...example, surprise: 1 }, 'unknown property')
+        await refusedBody(operation, `{"__proto__":{"a":1},${JSON.stringify(example).slice(1)}`, 'prototype')
+        await refusedBody(operation, '{"', 'no JSON')
+        await refusedBody(operation, '[]', 'another type')
+      })
+      for (const [name, member] of Object.entries<TSchema>(schema.properties ?? {})) {
+        it(`refuses a ${name} of a wrong type`, async () => {
+          await refusedBody(operation, { ...example, [name]: wrongFor(member) }, 'wrong type')
+          if (accepts(member, 'string'))
+            await refusedBody(operation, { ...example, [name]: { $gt: '' } }, 'operator')
+        })
+      }
+    })
+  }
+})
