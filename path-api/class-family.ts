@@ -1,4 +1,7 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { AcqParams } from '../schemas/acq.ts'
+import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
+import { BmiParams } from '../schemas/bmi.ts'
 import { type ClassName, classes } from '../schemas/classes.ts'
 import { closed } from '../schemas/common.ts'
 import { exampleOf } from './example.ts'
@@ -44,44 +47,129 @@ const objectId = {
   schema: { type: 'string' },
 }
 
-const tags = ['Class family']
-const security = [{ applicationId: [], restApiKey: [], sessionToken: [] }]
+const Credentials = closed('ClassLogin', 'A name and its password', {
+  username: Type.String({ description: 'Name of the user', examples: ['anna@example.org'] }),
+  password: Type.String({ description: 'Password', examples: ['correct horse battery 9'] }),
+})
+const SignUp = closed('ClassSignUp', 'A new user', {
+  ...Credentials.properties,
+  email: Type.String({ format: 'email', description: 'Address; an activation mail goes there' }),
+})
+const Session = Type.Object(
+  {
+    objectId: Type.String({ description: 'User id' }),
+    sessionToken: Type.String({ description: 'For the header' }),
+  },
+  { $id: 'ClassSession', description: 'The user, and a token for every later request' },
+)
+const Result = Type.Object(
+  { result: Type.Unknown() },
+  { $id: 'FunctionResult', description: 'What the function gives' },
+)
+
+const byKeys = [{ applicationId: [], restApiKey: [] }]
+const bySession = [{ applicationId: [], restApiKey: [], sessionToken: [] }]
+
+interface Call {
+  operationId: string
+  summary: string
+  takes?: TSchema
+  answers: readonly [status: number, schema: TSchema]
+  parameters?: Json[]
+  security?: Json[]
+}
 
 /** The class family's paths, for the document that describes both families. */
 export function classFamily(schemas: SchemaCollector): Record<string, Json> {
-  return Object.assign({}, ...(Object.keys(classes) as ClassName[]).map((name) => pathsOf(name, schemas)))
-}
-
-function pathsOf(name: ClassName, schemas: SchemaCollector): Record<string, Json> {
-  const { stored, create, update } = classes[name]
   const json = (schema: TSchema) => ({
     'application/json': { schema: schemas.collect(schema), example: exampleOf(schema) },
   })
-  const answers = (status: number, schema: TSchema) => ({
-    [status]: { description: schema.description ?? 'Done', content: json(schema) },
-    ...Object.fromEntries(
-      ['400', '401', '404'].map((fault) => [fault, { description: 'Refused', content: json(ClassError) }]),
-    ),
-  })
-  const operation = (verb: string, summary: string, responses: Json, rest: Json = {}) => ({
-    operationId: `${verb}${name}Object`,
-    summary,
-    tags,
-    security,
-    responses,
+  const fault = { description: 'Refused', content: json(ClassError) }
+  const call = ({ takes, answers: [status, schema], security = bySession, ...rest }: Call): Json => ({
     ...rest,
+    tags: ['Class family'],
+    security,
+    ...(takes === undefined ? {} : { requestBody: { required: true, content: json(takes) } }),
+    responses: {
+      [status]: { description: schema.description ?? 'Done', content: json(schema) },
+      400: fault,
+      401: fault,
+      404: fault,
+    },
   })
-  const taking = (schema: TSchema) => ({ requestBody: { required: true, content: json(schema) } })
+  return Object.assign(
+    {
+      '/1/users': {
+        post: call({
+          operationId: 'signUp',
+          summary: 'Sign up',
+          takes: SignUp,
+          answers: [201, Created],
+          security: byKeys,
+        }),
+      },
+      '/1/login': {
+        post: call({
+          operationId: 'logIn',
+          summary: 'Log in',
+          takes: Credentials,
+          answers: [200, Session],
+          security: byKeys,
+        }),
+      },
+    },
+    ...(Object.keys(classes) as ClassName[]).map((name) => classPaths(name, call)),
+    ...Object.entries(functions).map(([name, takes]) => ({
+      [`/functions/${name}`]: {
+        post: call({
+          operationId: `${name}Function`,
+          summary: takes.description ?? name,
+          takes,
+          answers: [200, Result],
+        }),
+      },
+    })),
+  )
+}
+
+const functions: Record<string, TSchema> = {
+  bmi: BmiParams,
+  acq: AcqParams,
+  bloodPressureCondition: ConditionParams,
+}
+
+function classPaths(name: ClassName, call: (about: Call) => Json): Record<string, Json> {
+  const { stored, create, update } = classes[name]
+  const id = (verb: string) => `${verb}${name}Object`
   return {
     [`/1/classes/${name}`]: {
-      get: operation('list', `List ${name} objects`, answers(200, listOf(stored)), { parameters: query }),
-      post: operation('create', `Add a ${name} object`, answers(201, Created), taking(create)),
+      get: call({
+        operationId: id('list'),
+        summary: `List ${name} objects`,
+        answers: [200, listOf(stored)],
+        parameters: query,
+      }),
+      post: call({
+        operationId: id('create'),
+        summary: `Add a ${name} object`,
+        takes: create,
+        answers: [201, Created],
+      }),
     },
     [`/1/classes/${name}/{objectId}`]: {
       parameters: [objectId],
-      get: operation('get', `Get a ${name} object`, answers(200, stored)),
-      put: operation('update', `Update a ${name} object`, answers(200, Updated), taking(update)),
-      delete: operation('delete', `Delete a ${name} object`, answers(200, Removed)),
+      get: call({ operationId: id('get'), summary: `Get a ${name} object`, answers: [200, stored] }),
+      put: call({
+        operationId: id('update'),
+        summary: `Update a ${name} object`,
+        takes: update,
+        answers: [200, Updated],
+      }),
+      delete: call({
+        operationId: id('delete'),
+        summary: `Delete a ${name} object`,
+        answers: [200, Removed],
+      }),
     },
   }
 }
