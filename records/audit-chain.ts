@@ -42,6 +42,10 @@ export const START: Head = { sequence: 0, mac: '' }
 export const entryId = (chain: string, sequence: number): string =>
   `${chain}-${String(sequence).padStart(DIGITS, '0')}`
 
+/** All ids of a chain lie between these two; no other chain's do. */
+export const startOfChain = (chain: string): string => `${chain}-`
+export const endOfChain = (chain: string): string => `${chain}-~`
+
 /** The chain and the sequence number in an entry's id. */
 export function placeOf(id: string): { chain: string; sequence: number } {
   return { chain: id.slice(0, -DIGITS - 1), sequence: Number(id.slice(-DIGITS)) }

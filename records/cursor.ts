@@ -15,12 +15,17 @@ export function encodeCursor(list: string, { value, id }: Position): string {
 
 /** @throws MalformedRequest for anything that encodeCursor did not make for this list. */
 export function decodeCursor(list: string, cursor: string): Position {
-  const [of, tag, value, id] = parse(cursor)
-  const isScalar = value === null || ['string', 'number', 'boolean'].includes(typeof value)
-  if (of !== list || !isScalar || typeof id !== 'string') {
+  const [of, tag, kept, id] = parse(cursor)
+  const value = tag === 'd' && typeof kept === 'number' ? new Date(kept) : kept
+  if (of !== list || typeof id !== 'string' || !isSortable(value)) {
     throw new ServiceError('MalformedRequest', { detail: 'The cursor is not one of this list.' })
   }
-  return { value: tag === 'd' ? new Date(value as number) : (value as Position['value']), id }
+  return { value, id }
+}
+
+function isSortable(value: unknown): value is Position['value'] {
+  if (value instanceof Date) return !Number.isNaN(value.getTime())
+  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }
 
 function parse(cursor: string): unknown[] {
