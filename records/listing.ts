@@ -56,7 +56,7 @@ export async function readPage<T>(
   const direction = order === 'asc' ? 1 : -1
   const matching = { ...toQuery(format, where), ...readable } as Filter<ParseDocument>
   const filter =
-    cursor === undefined ? matching : { $and: [matching, after(key, direction, decodeCursor(name, cursor))] }
+    cursor === undefined ? matching : both(key, matching, after(key, direction, decodeCursor(name, cursor)))
   const options = session ? { session } : {}
   const [found, total] = await Promise.all([
     documents
@@ -74,4 +74,14 @@ export async function readPage<T>(
     next: position ? encodeCursor(name, position) : null,
     ...(total === undefined ? {} : { total }),
   }
+}
+
+/** Both conditions in one flat query, on whose bounds of `key` a planner can see the index. */
+function both(
+  key: string,
+  matching: Filter<ParseDocument>,
+  position: Record<string, unknown>,
+): Filter<ParseDocument> {
+  const bounds = { ...(matching[key] as object | undefined), ...(position[key] as object | undefined) }
+  return { ...matching, ...position, ...(key in matching || key in position ? { [key]: bounds } : {}) }
 }
