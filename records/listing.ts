@@ -58,14 +58,12 @@ export async function readPage<T>(
   const filter =
     cursor === undefined ? matching : both(key, matching, after(key, direction, decodeCursor(name, cursor)))
   const options = session ? { session } : {}
-  const [found, total] = await Promise.all([
-    documents
-      .find(filter, options)
-      .sort({ [key]: direction, _id: direction })
-      .limit(limit + 1)
-      .toArray(),
-    count ? documents.countDocuments(matching, options) : undefined,
-  ])
+  const found = await documents
+    .find(filter, options)
+    .sort({ [key]: direction, _id: direction })
+    .limit(limit + 1)
+    .toArray()
+  const total = count ? await documents.countDocuments(matching, options) : undefined
   const items = found.slice(0, limit)
   const last = found.length > limit ? items.at(-1) : undefined
   const position = last && { value: (last[key] ?? null) as Position['value'], id: last._id }
