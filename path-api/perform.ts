@@ -2,15 +2,15 @@ import type { Request, Response } from 'express'
 import type { Caller } from '../records/caller.ts'
 import { ServiceError } from '../schemas/errors.ts'
 import { type Principal, permits } from './access.ts'
+import { supervised } from './checking.ts'
 import type { Context } from './context.ts'
 import { isUnchanged, parseIfMatch } from './etag.ts'
 import { idempotencyKey, type Once, type Sameness } from './idempotency.ts'
 import { type Input, inputReader } from './input.ts'
 import { Raw } from './media.ts'
 import type { Operation } from './operation.ts'
-import { impliedErrors, toServiceError } from './problem.ts'
 import { concealed, counted, type Spend } from './rate-limit.ts'
-import { type Rendered, renderer } from './rendered.ts'
+import { type Rendered, render } from './rendered.ts'
 import type { Services } from './services.ts'
 import { principalOf, type TokenPolicy } from './token.ts'
 
@@ -20,7 +20,7 @@ export interface Frame {
   tokens: TokenPolicy
   spend: Spend
   once: Once
-  /** Check every reply against its schema, and every error against the operation's list: tests and development. */
+  /** Supervise the handlers, see checking.ts: tests and development. */
   checking: boolean
 }
 
@@ -38,8 +38,8 @@ export type Perform = (exchange: Exchange, params: Record<string, string>) => Pr
 /** An operation made ready to be performed. A request's way: who asks, what for, may they, the work, the answer. */
 export function performer(operation: Operation, frame: Frame): Perform {
   const read = inputReader(operation)
-  const render = renderer(operation, frame.checking)
   const { services, tokens, once, spend, checking } = frame
+  const handle = checking ? supervised(operation) : operation.handle
   return async (exchange, params) => {
     const { request, response } = exchange
     requireAcceptable(request, operation)
@@ -57,9 +57,9 @@ export function performer(operation: Operation, frame: Frame): Perform {
     }
     const rendered = await once(samenessOf(request, operation, principal, input), async (newId) => {
       try {
-        return render(await operation.handle(input, { ...facts, newId } as Context))
+        return render(operation, await handle(input, { ...facts, newId } as Context))
       } catch (thrown) {
-        return exchange.refuse(checking ? declared(operation, thrown) : thrown)
+        return exchange.refuse(thrown)
       }
     })
     return operation.method === 'get' ? unlessUnchanged(request, rendered) : rendered
@@ -122,13 +122,6 @@ function samenessOf(
   if (key === undefined) return undefined
   const content = Buffer.concat([Buffer.from(JSON.stringify([params, query])), bytes])
   return { key, scope: `${id} ${principal?.mvUid ?? 'anonymous'}`, content }
-}
-
-/** An error that the operation does not announce is a fault of the operation. */
-function declared(operation: Operation, thrown: unknown): unknown {
-  const { error } = toServiceError(thrown)
-  if (impliedErrors(operation).includes(error) || operation.errors?.includes(error)) return thrown
-  return new Error(`${operation.id} answers ${error}, which it does not declare`, { cause: thrown })
 }
 
 function unlessUnchanged(request: Request, rendered: Rendered): Rendered {

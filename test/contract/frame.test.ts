@@ -137,12 +137,12 @@ describe('the frame of the path family', () => {
   describe('where', () => {
     it('answers unknown paths and methods as problems, and OPTIONS with what is there', async () => {
       await refused(await call('GET', '/nowhere'), 404, 'not-found')
-      const wrong = await call('DELETE', '/sample/anna/note', asAnna)
-      assert.equal(wrong.headers.get('allow'), 'GET, HEAD, PUT, POST')
+      const wrong = await call('DELETE', '/sample/fixed/note', asAnna)
+      assert.equal(wrong.headers.get('allow'), 'GET, HEAD')
       await refused(wrong, 405, 'method-not-allowed')
       const options = await call('OPTIONS', '/sample/anna/note')
       assert.equal(options.status, 204)
-      assert.equal(options.headers.get('allow'), 'GET, HEAD, PUT, POST')
+      assert.equal(options.headers.get('allow'), 'GET, HEAD, PUT, POST, DELETE')
     })
     it('answers HEAD like GET without a body', async () => {
       for (const path of ['/sample/anna/note', '/sample/anna/picture']) {
@@ -373,7 +373,8 @@ describe('the frame of the path family', () => {
       assert.doesNotMatch(JSON.stringify(sample.logged.map(({ message }) => message)), /secret/)
       assert.ok(sample.logged.length > 0)
     })
-    it('finds replies that do not fit and errors that are not declared', async () => {
+    it('finds replies that do not fit, errors that are not declared and changes without If-Match', async () => {
+      await refused(await call('DELETE', '/sample/anna/note', asAnna), 500, 'internal')
       await refused(await call('POST', '/sample/fail/reply'), 500, 'internal')
       await refused(await call('POST', '/sample/fail/undeclared'), 500, 'internal')
     })

@@ -93,7 +93,8 @@ const sampleOperations: Operation[] = [
     bodyLimit: 100,
     reply: [204],
     errors: ['RuleViolated'],
-    handle: ({ body: { type, bytes } }) => {
+    handle: ({ body: { type, bytes } }, { ifMatch }) => {
+      if (ifMatch) throw new ServiceError('PreconditionFailed', { version: 1 })
       if (type !== 'image/png' || bytes.length !== 3) throw new ServiceError('RuleViolated')
     },
   }),
@@ -150,6 +151,15 @@ const sampleOperations: Operation[] = [
     body: form(Type.Object({ stars: Type.Integer() }, { additionalProperties: false })),
     reply: [200, Type.Object({ stars: Type.Integer() }, { additionalProperties: false })],
     handle: ({ body }) => ({ stars: body.stars + 1 }),
+  }),
+  operation({
+    ...about,
+    id: 'deleteHeedlessly',
+    method: 'delete',
+    path: '/sample/{mvUid}/note',
+    summary: 'Forgets If-Match',
+    reply: [204],
+    handle() {},
   }),
   operation({
     ...about,
