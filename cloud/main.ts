@@ -18,7 +18,7 @@ import { beforeSaveUser, ensureEhr } from './triggers/user.ts'
  * What the class family does beyond storing: it judges what is written, decides who may see it, and keeps
  * together what belongs together. The open test environment does without.
  */
-export function registerCloud({ Cloud }: typeof Parse, database: Database): void {
+export function registerTriggers({ Cloud }: typeof Parse, database: Database): void {
   for (const className of CLASS_NAMES) {
     Cloud.beforeSave(className, (request) =>
       request.original
@@ -39,7 +39,10 @@ export function registerCloud({ Cloud }: typeof Parse, database: Database): void
     if (!original) await ensureEhr(database, object)
   })
   Cloud.afterLogin(({ object }) => ensureEhr(database, object))
+}
 
+/** What the class family calculates for any user. */
+export function registerFunctions({ Cloud }: typeof Parse): void {
   defineFunction(Cloud, 'bmi', { params: BmiParams, violations: bmiViolations, calculate: bmi })
   defineFunction(Cloud, 'acq', { params: AcqParams, violations: acqViolations, calculate: acq })
   defineFunction(Cloud, 'bloodPressureCondition', {

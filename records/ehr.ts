@@ -1,17 +1,20 @@
+import { MongoServerError } from 'mongodb'
 import { ehrPermissions } from './access.ts'
 import { type Caller, type Permissions, permitted } from './caller.ts'
 import { type Database, documentsOf, together } from './database.ts'
 import { storedPermissions } from './parse-format.ts'
 import { createEhrRoles } from './roles.ts'
 
+const DUPLICATE_KEY = 11_000
+
 /**
  * Makes the EHR that comes with an account, with exactly the id that the account names, unless it is there.
- * Safe to repeat and to race; an account whose EHR has been deleted names none, and gets none again.
+ * Safe to repeat and to race: one of those who make it at once succeeds. An account whose EHR has been deleted names none, and gets none again.
  */
 export async function ensureEhrOfAccount(database: Database, userId: string, ehrId: string): Promise<void> {
   const ehrs = documentsOf(database, 'Ehr')
   if (await ehrs.findOne({ _id: ehrId }, { projection: { _id: 1 } })) return
-  await together(database, async (session) => {
+  const made = together(database, async (session) => {
     if (await ehrs.findOne({ _id: ehrId }, { projection: { _id: 1 }, session })) return
     const users = documentsOf(database, '_User')
     if (!(await users.findOne({ _id: userId, ehrId }, { projection: { _id: 1 }, session }))) return
@@ -20,6 +23,9 @@ export async function ensureEhrOfAccount(database: Database, userId: string, ehr
     const meta = { _id: ehrId, version: 1, _created_at: at, _updated_at: at }
     await ehrs.insertOne({ ...meta, subjectId: userId, ...permissions }, { session })
     await createEhrRoles(database, session, ehrId)
+  })
+  await made.catch((error: unknown) => {
+    if (!(error instanceof MongoServerError && error.code === DUPLICATE_KEY)) throw error
   })
 }
 

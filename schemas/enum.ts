@@ -6,9 +6,6 @@ const oneOf = <const T extends string>(values: readonly T[], description: string
 
 const STATUSES = ['ACTIVE', 'COMPLETED', 'CANCELLED'] as const
 
-/** Where a care plan or a goal stands. */
-export type Status = (typeof STATUSES)[number]
-
 export const StatusEnum = oneOf(STATUSES, 'Where it stands; ACTIVE is set by the service on creation')
 
 export const ClosingStatusEnum = oneOf(

@@ -6,14 +6,16 @@ import { invalid, requireAll } from '../errors.ts'
 
 /** Names are compared in lower case; an account names its EHR before either of the two exists. */
 export function beforeSaveUser({ object, original, master }: Parse.Cloud.BeforeSaveRequest): void {
-  if (!original || object.dirty('email')) checkEmail(object)
+  // Parse tells no original when it updates by a token: only a new account has no id.
+  const isNew = object.id === undefined
+  if (isNew || object.dirty('email')) checkEmail(object)
   for (const name of ['email', 'username'] as const) {
     const value: unknown = object.get(name)
     if (object.dirty(name) && typeof value === 'string') object.set(name, value.toLowerCase())
   }
   if (!master && object.dirty('ehrId') && object.get('ehrId') !== original?.get('ehrId'))
     throw invalid({ path: 'ehrId', code: 'fixed', message: 'is not for the client to set' })
-  if (!original) object.set('ehrId', newId())
+  if (isNew) object.set('ehrId', newId())
 }
 
 function checkEmail(object: Parse.Object): void {
