@@ -1,5 +1,21 @@
+import type { Accounts } from '../records/accounts/accounts.ts'
+import type { IdentityProvider } from '../records/accounts/identities.ts'
+import type { Logins } from '../records/accounts/logins.ts'
+import type { Passwords } from '../records/accounts/passwords.ts'
+import type { Registrations } from '../records/accounts/registration.ts'
+import type { Sessions } from '../records/accounts/sessions.ts'
+import type { JsonWebKey } from '../schemas/login.ts'
+
 /** What handlers and access rules work with; the composition root hands it in, each subject adds its line. */
 export interface Services {
   /** Which of the things that the service stands on answer at the moment. */
   readiness(): Promise<Record<string, boolean>>
+  accounts: Accounts
+  registrations: Registrations
+  passwords: Passwords
+  logins: Logins
+  sessions: Sessions
+  identityProvider: IdentityProvider
+  /** The public keys of the access tokens that may still be valid, the newest first. */
+  publicKeys(): Promise<JsonWebKey[]>
 }

@@ -74,3 +74,60 @@ export async function removeRoles(
   await memberships(database, 'roles').deleteMany({ owningId: { $in: names } }, { session })
   await memberships(database, 'roles').deleteMany({ relatedId: { $in: names } }, { session })
 }
+
+/** Gives or takes a role of the service as a whole; the role itself is made when it is first given. */
+export async function setRole(
+  database: Database,
+  session: ClientSession,
+  userId: string,
+  name: string,
+  held: boolean,
+): Promise<void> {
+  const { _id, ...rest } = newRole(name)
+  const row = membership(_id, userId)
+  if (held) {
+    await roles(database).updateOne({ _id }, { $setOnInsert: rest }, { session, upsert: true })
+    await memberships(database, 'users').replaceOne({ _id: row._id }, row, { session, upsert: true })
+  } else {
+    await memberships(database, 'users').deleteMany({ owningId: _id, relatedId: userId }, { session })
+  }
+}
+
+/** Takes all roles of a user who is removed. */
+export async function leaveRoles(database: Database, session: ClientSession, userId: string): Promise<void> {
+  await memberships(database, 'users').deleteMany({ relatedId: userId }, { session })
+}
+
+/** The names of all roles that a user holds, those that come with another role included. */
+export async function rolesOf(database: Database, userId: string): Promise<string[]> {
+  const held = new Set<string>()
+  let found = await owning(database, 'users', [userId])
+  while (found.length > 0) {
+    for (const id of found) held.add(id)
+    found = (await owning(database, 'roles', found)).filter((id) => !held.has(id))
+  }
+  if (held.size === 0) return []
+  const named = roles(database).find({ _id: { $in: [...held] } }, { projection: { name: 1 } })
+  return (await named.toArray()).map(({ name }) => name)
+}
+
+/** Of several users, those who hold a role of their own: `{ <userId>: [<role>, …] }`, by the roles' ids. */
+export async function directRoles(
+  database: Database,
+  userIds: readonly string[],
+  names: readonly string[],
+): Promise<Map<string, string[]>> {
+  const rows = await memberships(database, 'users')
+    .find({ relatedId: { $in: [...userIds] }, owningId: { $in: [...names] } })
+    .toArray()
+  const held = new Map<string, string[]>()
+  for (const { relatedId, owningId } of rows) held.set(relatedId, [...(held.get(relatedId) ?? []), owningId])
+  return held
+}
+
+async function owning(database: Database, of: 'users' | 'roles', related: string[]): Promise<string[]> {
+  const rows = await memberships(database, of)
+    .find({ relatedId: { $in: related } })
+    .toArray()
+  return rows.map(({ owningId }) => owningId)
+}

@@ -63,3 +63,19 @@ export const ThermometerLocationEnum = oneOf(
   ],
   'Where the temperature was taken; values of different sites are never converted into each other',
 )
+
+const ACCOUNT_STATES = ['ACTIVATION_PENDING', 'ACTIVE', 'DISABLED'] as const
+
+export type AccountState = (typeof ACCOUNT_STATES)[number]
+
+export const AccountStateEnum = oneOf(
+  ACCOUNT_STATES,
+  'ACTIVATION_PENDING until the address is confirmed; DISABLED by an administrator',
+)
+
+const ACCOUNT_ROLES = ['admin'] as const
+
+/** What a person is for the service as a whole; what he is for an EHR stands in the EHR's roles. */
+export type AccountRole = (typeof ACCOUNT_ROLES)[number]
+
+export const AccountRoleEnum = oneOf(ACCOUNT_ROLES, 'admin administers accounts')

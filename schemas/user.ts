@@ -1,8 +1,27 @@
 import { Type } from '@sinclair/typebox'
-import { id } from './common.ts'
+import { id, moment } from './common.ts'
 
 /** What an account holds beyond what Parse gives it. */
 export const UserFields = Type.Object(
-  { ehrId: Type.Optional(id('the EHR that came with the account; gone when that EHR is deleted')) },
+  {
+    ehrId: Type.Optional(id('the EHR that came with the account; gone when that EHR is deleted')),
+    name: Type.Optional(Type.String({ description: 'Name as shown to the administrators of accounts' })),
+    language: Type.Optional(Type.String({ description: 'Language of the mails to this person' })),
+    termsVersion: Type.Optional(Type.String({ description: 'Version of the terms of service agreed to' })),
+    termsAcceptedAt: Type.Optional(moment('When they were agreed to')),
+    invitedAt: Type.Optional(
+      moment('When an administrator made the account; it is activated by choosing a password'),
+    ),
+    version: Type.Optional(Type.Integer({ description: 'Counts the writes of the path family, from 1' })),
+  },
   { $id: 'UserFields', additionalProperties: false, description: 'Own properties of an account' },
 )
+
+/** Only the service sets these. */
+export const SERVICE_USER_FIELDS = [
+  'ehrId',
+  'termsVersion',
+  'termsAcceptedAt',
+  'invitedAt',
+  'version',
+] as const satisfies (keyof typeof UserFields.properties)[]

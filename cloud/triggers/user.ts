@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from 'node:util'
 import Parse from 'parse/node'
 import type { Database } from '../../records/database.ts'
 import { ensureEhrOfAccount } from '../../records/ehr.ts'
 import { newId } from '../../records/id.ts'
+import { SERVICE_USER_FIELDS } from '../../schemas/user.ts'
 import { invalid, requireAll } from '../errors.ts'
 
 /** Names are compared in lower case; an account names its EHR before either of the two exists. */
@@ -13,10 +15,13 @@ export function beforeSaveUser({ object, original, master }: Parse.Cloud.BeforeS
     const value: unknown = object.get(name)
     if (object.dirty(name) && typeof value === 'string') object.set(name, value.toLowerCase())
   }
-  if (!master && object.dirty('ehrId') && object.get('ehrId') !== original?.get('ehrId'))
-    throw invalid({ path: 'ehrId', code: 'fixed', message: 'is not for the client to set' })
+  const set = SERVICE_USER_FIELDS.find((name) => object.dirty(name) && !isSame(object, original, name))
+  if (!master && set) throw invalid({ path: set, code: 'fixed', message: 'is not for the client to set' })
   if (isNew) object.set('ehrId', newId())
 }
+
+const isSame = (object: Parse.Object, original: Parse.Object | undefined, name: string): boolean =>
+  isDeepStrictEqual(object.get(name), original?.get(name))
 
 function checkEmail(object: Parse.Object): void {
   const email: unknown = object.get('email')

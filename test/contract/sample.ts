@@ -10,6 +10,7 @@ import { list } from '../../path-api/list.ts'
 import { form, raw } from '../../path-api/media.ts'
 import { type Operation, operation } from '../../path-api/operation.ts'
 import { createPathApi, type PathApiOptions } from '../../path-api/router.ts'
+import type { Services } from '../../path-api/services.ts'
 import { closed } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { stubDb } from './stub-db.ts'
@@ -191,7 +192,7 @@ export async function startSample(options: Partial<PathApiOptions> = {}): Promis
   const logged: Sample['logged'] = []
   const db = stubDb()
   const api = await createPathApi({
-    services: { readiness: async () => ({ database: true }) },
+    services: { readiness: async () => ({ database: true }) } as Services,
     tokens: {
       authenticate: async (token) => {
         const [role, mvUid] = token.split('-')

@@ -1,0 +1,136 @@
+import { Type } from '@sinclair/typebox'
+import {
+  Account,
+  AccountCreate,
+  AccountRemoval,
+  AccountsFound,
+  AccountsWanted,
+  AccountUpdate,
+  emailAddress,
+  Invitation,
+} from '../../schemas/account.ts'
+import { AccountStateEnum } from '../../schemas/enum.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { answer } from '../answer.ts'
+import { list } from '../list.ts'
+import { operation } from '../operation.ts'
+
+const source = 'Endpoints, Accounts'
+
+export const account = [
+  list({
+    id: 'listAccounts',
+    path: '/auth/account',
+    summary: 'List accounts',
+    description: 'Administrators see all, anyone else his own.',
+    source,
+    access: 'user',
+    query: {
+      email: Type.Optional(emailAddress('Only the one with this address')),
+      state: Type.Optional(AccountStateEnum),
+    },
+    item: Account,
+    handle: ({ query, page }, { accounts, caller }) => accounts.list(caller, query, page),
+  }),
+  operation({
+    id: 'loadAccounts',
+    method: 'post',
+    path: '/auth/account',
+    summary: 'Load accounts by id or address: those that the caller may see',
+    source,
+    access: 'user',
+    body: AccountsWanted,
+    reply: [200, AccountsFound],
+    handle: async ({ body: { mvUids = [], emails = [] } }, { accounts, caller }) => ({
+      items: await accounts.load(caller, mvUids, emails),
+    }),
+  }),
+  operation({
+    id: 'getAccount',
+    method: 'get',
+    path: '/auth/account/{mvUid}',
+    summary: 'Fetch an account',
+    source,
+    access: 'self',
+    reply: [200, Account, 'versioned'],
+    handle: async ({ params }, { accounts }) => {
+      const { account, version } = await accounts.get(params.mvUid)
+      return answer(account, { version })
+    },
+  }),
+  operation({
+    id: 'updateAccount',
+    method: 'put',
+    path: '/auth/account/{mvUid}',
+    summary: 'Update an account',
+    description:
+      'What is left out stays. A new address counts once the link that is mailed to it is followed. Only ' +
+      'administrators set `roles` and `disabled`.',
+    source,
+    access: 'self',
+    body: AccountUpdate,
+    reply: [200, Account, 'versioned'],
+    errors: ['RuleViolated'],
+    handle: async ({ params, body }, { accounts, caller, ifMatch }) => {
+      const { account, version } = await accounts.update(caller, params.mvUid, body, ifMatch)
+      return answer(account, { version })
+    },
+  }),
+  operation({
+    id: 'deleteAccount',
+    method: 'delete',
+    path: '/auth/account/{mvUid}',
+    summary: 'Delete an account with its profile, contacts, relations and network; EHRs stay',
+    description: 'Your own account needs your password; an administrator deletes others without one.',
+    source,
+    access: 'self',
+    body: AccountRemoval,
+    reply: [204],
+    errors: ['WrongPassword', 'RuleViolated', 'AccountLocked'],
+    guarded: () => undefined,
+    handle: async ({ params, body }, { accounts, passwords, caller, ifMatch }) => {
+      if (caller.userId === params.mvUid)
+        await passwords.confirm(params.mvUid, requirePassword(body.password))
+      await accounts.remove(caller, params.mvUid, ifMatch)
+    },
+  }),
+  operation({
+    id: 'inviteUser',
+    method: 'post',
+    path: '/auth/account/{mvUid}/invite',
+    summary: 'Mail a link to choose a password, to the owner of an account that is not activated',
+    source,
+    access: 'admin',
+    body: Invitation,
+    reply: [202],
+    errors: ['Conflict'],
+    guarded: ({ params }) => params.mvUid,
+    handle: ({ params, body }, { accounts }) => accounts.invite(params.mvUid, body.message),
+  }),
+  operation({
+    id: 'createAccount',
+    method: 'post',
+    path: '/auth/manage/account',
+    summary: 'Create an account for someone, who then chooses the password',
+    source,
+    access: 'admin',
+    body: AccountCreate,
+    reply: [201, Account, 'versioned'],
+    errors: ['Conflict'],
+    handle: async ({ body }, { accounts }) => {
+      const { account, version } = await accounts.create(body)
+      return answer(account, { version, location: `/auth/account/${account.mvUid}` })
+    },
+  }),
+]
+
+/** @throws RuleViolated */
+function requirePassword(password: string | undefined): string {
+  if (password !== undefined) return password
+  const violation = {
+    path: 'body.password',
+    code: 'required',
+    message: 'password is required for your own account.',
+  }
+  throw new ServiceError('RuleViolated', { violations: [violation] })
+}

@@ -1,0 +1,53 @@
+import { Activated, Address, LinkToken, Registered, Registration } from '../../schemas/account.ts'
+import { operation } from '../operation.ts'
+
+const source = 'Endpoints, Accounts; What the service does, 2 and 3'
+
+export const registration = [
+  operation({
+    id: 'registerAccount',
+    method: 'post',
+    path: '/auth/account/register/password',
+    summary: 'Register with e-mail address and password',
+    description:
+      'A mail holds the link that activates the account. The answer is the same when the address has an account ' +
+      'already; the mail then says so.',
+    source,
+    access: 'public',
+    body: Registration,
+    reply: [202, Registered],
+    errors: ['RuleViolated'],
+    guarded: ({ body }) => body.email,
+    handle: ({ body }, { registrations }) => {
+      registrations.register(body)
+      return { email: body.email, state: 'ACTIVATION_PENDING' as const }
+    },
+  }),
+  operation({
+    id: 'activateAccount',
+    method: 'post',
+    path: '/auth/account/register/activate',
+    summary: 'Activate an account, or confirm a new address, by the token of a mailed link',
+    source,
+    access: 'public',
+    body: LinkToken,
+    reply: [200, Activated],
+    errors: ['LinkExpired', 'Conflict'],
+    guarded: () => undefined,
+    handle: ({ body }, { registrations }) => registrations.activate(body.token),
+  }),
+  operation({
+    id: 'resendActivation',
+    method: 'post',
+    path: '/auth/account/register/resend',
+    summary: 'Ask for a new activation link; the one before is void',
+    description: 'The answer does not tell whether there is such an account.',
+    source,
+    extra: true,
+    access: 'public',
+    body: Address,
+    reply: [202],
+    guarded: ({ body }) => body.email,
+    handle: ({ body }, { registrations }) => registrations.resend(body.email),
+  }),
+]

@@ -1,0 +1,256 @@
+import type { ClientSession, Filter } from 'mongodb'
+import type { Account, AccountCreate, AccountUpdate } from '../../schemas/account.ts'
+import type { AccountRole, AccountState } from '../../schemas/enum.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Caller } from '../caller.ts'
+import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { type Database, together } from '../database.ts'
+import { changeOf, keepChanges } from '../history.ts'
+import { directRoles, leaveRoles, setRole } from '../roles.ts'
+import type { Credentials } from './credentials.ts'
+import type { EmailChanges } from './email-changes.ts'
+import { linksOf } from './identities.ts'
+import type { Links, SendMail } from './mails.ts'
+import { newSecret } from './secret.ts'
+import type { Sessions } from './sessions.ts'
+import { accountOf, inState, stateOf, type User, userByEmail, usersOf, versionOf } from './user.ts'
+
+/** An account and its version. */
+export interface Versioned {
+  account: Account
+  version: number
+}
+
+export interface AccountParts {
+  database: Database
+  credentials: Credentials
+  sessions: Sessions
+  emailChanges: EmailChanges
+  sendMail: SendMail
+  links: Links
+  clock: () => Date
+  /** What goes with an account, in the same transaction: the profile and all that hangs on it. */
+  removals: readonly ((session: ClientSession, mvUid: string) => Promise<void>)[]
+}
+
+/** Days for which an invitation is good. */
+const invitationDays = 7
+
+const LIST = 'accounts'
+
+const isAdmin = ({ roles }: Caller): boolean => roles.includes('admin')
+
+/** Accounts as their owners and administrators see and change them. */
+export class Accounts {
+  readonly #parts: AccountParts
+
+  constructor(parts: AccountParts) {
+    this.#parts = parts
+  }
+
+  /** @throws NotFound */
+  async get(mvUid: string): Promise<Versioned> {
+    const user = await usersOf(this.#db).findOne({ _id: mvUid })
+    if (!user) throw new ServiceError('NotFound')
+    const [account] = await this.#shown([user])
+    return { account: account as Account, version: versionOf(user) }
+  }
+
+  /** All for an administrator, else the caller's own; by id. */
+  async list(
+    caller: Caller,
+    { email, state }: { email?: string | undefined; state?: AccountState | undefined },
+    { limit, cursor, count }: { limit: number; cursor: string | undefined; count: boolean },
+  ) {
+    const matching: Filter<User>[] = [isAdmin(caller) ? {} : { _id: caller.userId }]
+    if (email !== undefined) matching.push({ email: email.toLowerCase() })
+    if (state !== undefined) matching.push(inState[state])
+    const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(LIST, cursor).id } }
+    const total = count ? await usersOf(this.#db).countDocuments({ $and: matching }) : undefined
+    const found = await usersOf(this.#db)
+      .find({ $and: [...matching, beyond] })
+      .sort({ _id: 1 })
+      .limit(limit + 1)
+      .toArray()
+    const users = found.slice(0, limit)
+    const last = found.length > limit ? users.at(-1) : undefined
+    return {
+      items: await this.#shown(users),
+      next: last ? encodeCursor(LIST, { value: null, id: last._id }) : null,
+      ...(total === undefined ? {} : { total }),
+    }
+  }
+
+  /** Those with these ids or addresses that the caller may see. */
+  async load(caller: Caller, mvUids: readonly string[], emails: readonly string[]): Promise<Account[]> {
+    const addresses = emails.map((email) => email.toLowerCase())
+    const wanted = { $or: [{ _id: { $in: [...mvUids] } }, { email: { $in: addresses } }] }
+    const visible = isAdmin(caller) ? wanted : { $and: [wanted, { _id: caller.userId }] }
+    return this.#shown(await usersOf(this.#db).find(visible).sort({ _id: 1 }).toArray())
+  }
+
+  /**
+   * Changes an account; a new address is only noted, and mailed a link.
+   * @throws NotFound, Forbidden, PreconditionFailed, RuleViolated
+   */
+  async update(
+    caller: Caller,
+    mvUid: string,
+    change: AccountUpdate,
+    ifMatch: readonly number[] | '*' | undefined,
+  ): Promise<Versioned> {
+    requireAllowed(caller, mvUid, change)
+    const email = change.email?.toLowerCase()
+    const user = await together(this.#parts.database, (session) =>
+      this.#write(session, caller, mvUid, change, ifMatch),
+    )
+    if (change.disabled) await this.#parts.sessions.endAll(mvUid)
+    if (change.roles) this.#parts.sessions.changed()
+    if (email !== undefined) await this.#changeEmail(user, email)
+    return this.get(mvUid)
+  }
+
+  /** Removes an account and what is the person's own; EHRs stay. @throws NotFound, PreconditionFailed */
+  async remove(caller: Caller, mvUid: string, ifMatch: readonly number[] | '*' | undefined): Promise<void> {
+    const { database, sessions, emailChanges, removals } = this.#parts
+    await together(database, async (session) => {
+      const user = await this.#found(session, mvUid, ifMatch)
+      await usersOf(this.#db).deleteOne({ _id: mvUid }, { session })
+      await leaveRoles(database, session, mvUid)
+      await linksOf(this.#db).deleteMany({ mvUid }, { session })
+      for (const remove of removals) await remove(session, mvUid)
+      await this.#keep(session, caller, 'delete', user, [])
+    })
+    await sessions.endAll(mvUid)
+    await emailChanges.cancel(mvUid)
+  }
+
+  /** Makes an account for someone, who chooses the password himself. @throws Conflict when the address is taken */
+  async create({ email, name, roles = [], invite = true }: AccountCreate): Promise<Versioned> {
+    const { credentials, database } = this.#parts
+    const mvUid = await credentials.signUp({ email: email.toLowerCase(), name, password: newSecret() })
+    if (roles.length > 0)
+      await together(database, async (session) => {
+        for (const role of roles) await setRole(database, session, mvUid, role, true)
+      })
+    if (invite) await this.invite(mvUid, undefined)
+    return this.get(mvUid)
+  }
+
+  /** Mails a link to choose a password. @throws NotFound; Conflict when the account is not waiting for one */
+  async invite(mvUid: string, message: string | undefined): Promise<void> {
+    const { credentials, sendMail, links } = this.#parts
+    const user = await usersOf(this.#db).findOne({ _id: mvUid })
+    if (!user) throw new ServiceError('NotFound')
+    if (stateOf(user) !== 'ACTIVATION_PENDING') {
+      throw new ServiceError('Conflict', { detail: 'The account is not waiting for an activation.' })
+    }
+    const { email, language } = user
+    const token = await credentials.passwordToken(email, invitationDays)
+    const link = links.password(token, language, user.invitedAt !== undefined)
+    await sendMail({ to: email, template: 'invitation', language, data: { link, message: message ?? '' } })
+  }
+
+  get #db() {
+    return this.#parts.database.db
+  }
+
+  async #shown(users: readonly User[]): Promise<Account[]> {
+    const ids = users.map(({ _id }) => _id)
+    const [roles, pending] = await Promise.all([
+      directRoles(this.#parts.database, ids, ['admin']),
+      this.#parts.emailChanges.pending(ids),
+    ])
+    return users.map((user) =>
+      accountOf(user, (roles.get(user._id) ?? []) as AccountRole[], pending.get(user._id) ?? null),
+    )
+  }
+
+  async #found(
+    session: ClientSession,
+    mvUid: string,
+    ifMatch: readonly number[] | '*' | undefined,
+  ): Promise<User> {
+    const user = await usersOf(this.#db).findOne({ _id: mvUid }, { session })
+    if (!user) throw new ServiceError('NotFound')
+    const version = versionOf(user)
+    if (Array.isArray(ifMatch) && !ifMatch.includes(version))
+      throw new ServiceError('PreconditionFailed', { version })
+    return user
+  }
+
+  async #write(
+    session: ClientSession,
+    caller: Caller,
+    mvUid: string,
+    { name, language, roles, disabled }: AccountUpdate,
+    ifMatch: readonly number[] | '*' | undefined,
+  ): Promise<User> {
+    const { database, clock } = this.#parts
+    const user = await this.#found(session, mvUid, ifMatch)
+    const set: Record<string, unknown> = { version: versionOf(user) + 1, _updated_at: clock() }
+    const unset: Record<string, ''> = {}
+    for (const [key, value] of Object.entries({ name, language })) {
+      if (value === null) unset[key] = ''
+      else if (value !== undefined) set[key] = value
+    }
+    if (disabled !== undefined) Object.assign(set, permissionsOf(mvUid, disabled))
+    await usersOf(this.#db).updateOne({ _id: mvUid }, { $set: set, $unset: unset }, { session })
+    if (roles) await setRole(database, session, mvUid, 'admin', roles.includes('admin'))
+    await this.#keep(session, caller, 'update', user, [
+      ...Object.keys(set).filter((key) => !['version', '_updated_at'].includes(key)),
+      ...Object.keys(unset),
+      ...(roles ? ['roles'] : []),
+    ])
+    return user
+  }
+
+  /** The former version without passwords and tokens. */
+  async #keep(
+    session: ClientSession,
+    caller: Caller,
+    action: 'update' | 'delete',
+    user: User,
+    changed: string[],
+  ): Promise<void> {
+    const { _id, _acl, _rperm, _wperm, _created_at, _updated_at, ...rest } = user
+    const shown = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('_')))
+    const version = versionOf(user)
+    const before = { ...shown, _id, _acl, _rperm, _wperm, _created_at, _updated_at, version }
+    const by = { caller, at: this.#parts.clock() }
+    const change = changeOf('_User', _id, by, { action, version: version + 1, before, changed })
+    await keepChanges(this.#db, [change], session)
+  }
+
+  /** An address that has an account is answered the same way; its owner gets a mail that says so. */
+  async #changeEmail(user: User, email: string): Promise<void> {
+    const { emailChanges, sendMail, links } = this.#parts
+    const { language } = user
+    if (email === user.email) return emailChanges.cancel(user._id)
+    const link = links.activation(await emailChanges.begin(user._id, email), language)
+    const taken = await userByEmail(this.#db, email)
+    if (taken) await sendMail({ to: email, template: 'account-exists', language: taken.language, data: {} })
+    else await sendMail({ to: email, template: 'confirm-address', language, data: { link } })
+  }
+}
+
+/** @throws Forbidden for what only administrators may; RuleViolated for what they may not do to themselves */
+function requireAllowed(caller: Caller, mvUid: string, { roles, disabled }: AccountUpdate): void {
+  if (roles === undefined && disabled === undefined) return
+  if (!isAdmin(caller)) {
+    throw new ServiceError('Forbidden', { detail: 'Only administrators set roles and disabled.' })
+  }
+  if (caller.userId !== mvUid) return
+  const own = (path: string, message: string) => ({ path, code: 'own-account', message })
+  const violations = [
+    ...(roles && !roles.includes('admin') ? [own('body.roles', 'must keep your own role admin')] : []),
+    ...(disabled ? [own('body.disabled', 'must not be set on your own account')] : []),
+  ]
+  if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
+}
+
+/** Nobody may read a disabled account: Parse Server then refuses its logins. */
+const permissionsOf = (mvUid: string, disabled: boolean): Pick<User, '_rperm' | '_wperm' | '_acl'> =>
+  disabled
+    ? { _rperm: [], _wperm: [], _acl: {} }
+    : { _rperm: [mvUid], _wperm: [mvUid], _acl: { [mvUid]: { r: true, w: true } } }

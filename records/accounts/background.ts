@@ -1,0 +1,24 @@
+/**
+ * Work that goes on after the answer. What must not show whether an address is known is done here: the answer is
+ * given before anybody looked, so that neither its content nor its time can tell.
+ */
+export interface Background {
+  run(work: () => Promise<void>): void
+  /** Waits for what is under way. */
+  close(): Promise<void>
+}
+
+export function createBackground(onFault: (fault: unknown) => void): Background {
+  const running = new Set<Promise<void>>()
+  return {
+    run(work) {
+      const promise: Promise<void> = work()
+        .catch(onFault)
+        .finally(() => running.delete(promise))
+      running.add(promise)
+    },
+    close: async () => {
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}

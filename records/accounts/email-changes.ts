@@ -1,0 +1,81 @@
+import { type Collection, type Db, MongoServerError } from 'mongodb'
+import { ServiceError } from '../../schemas/errors.ts'
+import { hashOf, newSecret } from './secret.ts'
+import { usersOf, versionOf } from './user.ts'
+
+/** An address that takes the place of an account's once it is confirmed; one at a time for each account. */
+interface EmailChange {
+  /** The account. */
+  _id: string
+  email: string
+  tokenHash: string
+  expiresAt: Date
+}
+
+const validForMs = 24 * 3_600_000
+
+/** New addresses on their way: none counts before the link that was mailed to it is followed. */
+export class EmailChanges {
+  readonly #db: Db
+  readonly #changes: Collection<EmailChange>
+  readonly #clock: () => Date
+
+  constructor(db: Db, clock: () => Date) {
+    this.#db = db
+    this.#changes = db.collection<EmailChange>('auth.email_changes')
+    this.#clock = clock
+  }
+
+  async prepare(): Promise<void> {
+    await this.#changes.createIndex({ expiresAt: 1 }, { name: 'expiry', expireAfterSeconds: 0 })
+    await this.#changes.createIndex({ tokenHash: 1 }, { name: 'token' })
+  }
+
+  /** @returns the token for the link; the one before is void */
+  async begin(mvUid: string, email: string): Promise<string> {
+    const token = newSecret()
+    const expiresAt = new Date(this.#clock().getTime() + validForMs)
+    const change = { email, tokenHash: hashOf(token), expiresAt }
+    await this.#changes.replaceOne({ _id: mvUid }, change, { upsert: true })
+    return token
+  }
+
+  async cancel(mvUid: string): Promise<void> {
+    await this.#changes.deleteOne({ _id: mvUid })
+  }
+
+  /** The addresses that wait, by account. */
+  async pending(mvUids: readonly string[]): Promise<Map<string, string>> {
+    const found = await this.#changes
+      .find({ _id: { $in: [...mvUids] }, expiresAt: { $gt: this.#clock() } })
+      .toArray()
+    return new Map(found.map(({ _id, email }) => [_id, email]))
+  }
+
+  /**
+   * Makes the new address the account's.
+   * @returns the account and the address it had; undefined when the token is expired, used or unknown
+   * @throws Conflict when somebody else has the address by now
+   */
+  async confirm(token: string): Promise<{ mvUid: string; formerEmail: string } | undefined> {
+    const now = this.#clock()
+    const change = await this.#changes.findOneAndDelete({
+      tokenHash: hashOf(token),
+      expiresAt: { $gt: now },
+    })
+    const user = change && (await usersOf(this.#db).findOne({ _id: change._id }))
+    if (!user) return undefined
+    const { email } = change
+    const version = versionOf(user) + 1
+    try {
+      await usersOf(this.#db).updateOne(
+        { _id: user._id },
+        { $set: { email, username: email, emailVerified: true, version, _updated_at: now } },
+      )
+    } catch (error) {
+      if (!(error instanceof MongoServerError && error.code === 11000)) throw error
+      throw new ServiceError('Conflict', { detail: 'The address belongs to another account by now.' })
+    }
+    return { mvUid: user._id, formerEmail: user.email }
+  }
+}

@@ -1,0 +1,88 @@
+import type { Db } from 'mongodb'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Background } from './background.ts'
+import type { Credentials } from './credentials.ts'
+import { passwordViolations, requireNone } from './password-policy.ts'
+import { termsViolations } from './registration.ts'
+import type { Sessions } from './sessions.ts'
+import { type User, usersOf } from './user.ts'
+
+export interface PasswordParts {
+  db: Db
+  credentials: Credentials
+  sessions: Sessions
+  background: Background
+  termsVersion: string
+  clock: () => Date
+}
+
+/** How a person gets another password. */
+export class Passwords {
+  readonly #parts: PasswordParts
+
+  constructor(parts: PasswordParts) {
+    this.#parts = parts
+  }
+
+  /** Mails a link, if there is such an account; the answer does not tell. */
+  reset(email: string): void {
+    const { background, credentials } = this.#parts
+    background.run(() => credentials.sendReset(email.toLowerCase()))
+  }
+
+  /**
+   * Sets a password by the token of a mailed link; all sessions end. Who could read the mail has shown that the
+   * address is his: an account that waited for that is activated.
+   * @throws LinkExpired; RuleViolated by the password, or when one who was invited has not agreed to the terms
+   */
+  async chooseByToken(token: string, newPassword: string, termsAccepted: boolean | undefined): Promise<void> {
+    const { credentials, termsVersion, clock, db } = this.#parts
+    const user = await usersOf(db).findOne({ _perishable_token: token } as object)
+    if (!user) throw linkExpired()
+    const agrees = needsTerms(user)
+    requireNone([
+      ...passwordViolations(newPassword, 'body.newPassword', user.email),
+      ...(agrees ? termsViolations(termsAccepted) : []),
+    ])
+    await credentials.resetPassword(token, newPassword)
+    const now = clock()
+    await usersOf(db).updateOne(
+      { _id: user._id, email: user.email },
+      {
+        $set: {
+          emailVerified: true,
+          _updated_at: now,
+          ...(agrees ? { termsVersion, termsAcceptedAt: now } : {}),
+        },
+        $unset: { _email_verify_token: '', _email_verify_token_expires_at: '' },
+      },
+    )
+  }
+
+  /** Sets a password by the present one; all sessions but this one end. @throws WrongPassword, RuleViolated */
+  async change(mvUid: string, sid: string, currentPassword: string, newPassword: string): Promise<void> {
+    const { credentials, sessions } = this.#parts
+    const user = await this.confirm(mvUid, currentPassword)
+    requireNone(passwordViolations(newPassword, 'body.newPassword', user.email))
+    await sessions.sparing(sid, () => credentials.changePassword(mvUid, newPassword))
+  }
+
+  /** Makes sure that it is the person himself. @throws WrongPassword, AccountLocked */
+  async confirm(mvUid: string, password: string): Promise<User> {
+    const { credentials, db } = this.#parts
+    const user = await usersOf(db).findOne({ _id: mvUid })
+    if (!user) throw new ServiceError('NotFound')
+    await credentials.checkPassword(user.email, password).catch((error: unknown) => {
+      const wrong = error instanceof ServiceError && error.error === 'InvalidCredentials'
+      throw wrong ? new ServiceError('WrongPassword') : error
+    })
+    return user
+  }
+}
+
+/** Whoever registered has agreed already. */
+const needsTerms = ({ invitedAt, termsVersion }: User): boolean =>
+  invitedAt !== undefined && termsVersion === undefined
+
+export const linkExpired = () =>
+  new ServiceError('LinkExpired', { detail: 'Ask for a new link: POST /auth/account/password/reset.' })
