@@ -55,7 +55,8 @@ const PageInfo = Type.Object(
     total: Type.Optional(
       Type.Integer({ description: 'Items in all; only with `count=true`', examples: [1] }),
     ),
-    next: Type.Union([Type.String(), Type.Null()], {
+    next: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
       description: 'The `cursor` of the next page; null on the last one',
       examples: [null],
     }),

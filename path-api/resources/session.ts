@@ -8,7 +8,7 @@ const source = 'Operations of our own: a session is what a login begins'
 
 export const session = [
   operation({
-    id: 'logout',
+    id: 'logOut',
     method: 'post',
     path: '/auth/logout',
     summary: 'End this session: its tokens and its class-family session token',

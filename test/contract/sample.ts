@@ -192,7 +192,7 @@ export async function startSample(options: Partial<PathApiOptions> = {}): Promis
   const logged: Sample['logged'] = []
   const db = stubDb()
   const api = await createPathApi({
-    services: { readiness: async () => ({ database: true }) } as Services,
+    services: { readiness: async () => ({ database: true }) } as unknown as Services,
     tokens: {
       authenticate: async (token) => {
         const [role, mvUid] = token.split('-')
