@@ -1,0 +1,190 @@
+/** Finds a command, checks what all commands have in common, runs it, and turns what it throws into an answer. */
+import type { Document } from 'bson'
+import type { Engine } from '../engine.ts'
+import { asCommandError, CommandError, fail, transient } from '../errors.ts'
+import type { Transaction } from '../transactions.ts'
+import { integer, isNullish, isObject, toBigInt, truthy } from '../values.ts'
+import { aggregate } from './aggregate.ts'
+import type { Command, Context } from './context.ts'
+import { definitions } from './definitions.ts'
+import { diagnostics } from './diagnostics.ts'
+import { reads } from './reads.ts'
+import { sessionId, sessions, transactionOwner } from './sessions.ts'
+import { writes } from './writes.ts'
+
+const commands: Record<string, Command> = {
+  ...diagnostics,
+  ...reads,
+  ...writes,
+  ...definitions,
+  ...sessions,
+  aggregate,
+}
+
+const refused: Record<string, string> = {
+  saslStart: 'authentication',
+  saslContinue: 'authentication',
+  authenticate: 'authentication',
+  createUser: 'authentication',
+  mapReduce: 'map-reduce',
+  geoSearch: 'geospatial search',
+  convertToCapped: 'capped collections',
+  cloneCollectionAsCapped: 'capped collections',
+  replSetInitiate: 'replication',
+  applyOps: 'replication',
+  enableSharding: 'sharding',
+  shardCollection: 'sharding',
+}
+
+/** Options that any command takes, most of them without effect here. */
+const general = new Set([
+  '$db',
+  '$readPreference',
+  '$clusterTime',
+  'lsid',
+  'txnNumber',
+  'startTransaction',
+  'autocommit',
+  'comment',
+  'writeConcern',
+  'readConcern',
+  'maxTimeMS',
+  'let',
+  'apiVersion',
+  'apiStrict',
+  'apiDeprecationErrors',
+])
+
+interface LastWrite {
+  number: bigint
+  reply: Document | Buffer | Promise<Document | Buffer>
+}
+
+const MOST_LAST_WRITES = 1000
+
+export class Dispatcher {
+  readonly #engine: Engine
+  /** The answer to each session's last retryable write: sent again, it is not done again. */
+  readonly #lastWrites = new Map<string, LastWrite>()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** Never throws. */
+  async run(request: Document, connectionId: number): Promise<Document | Buffer> {
+    try {
+      return await this.#run(request, connectionId)
+    } catch (error) {
+      return asCommandError(error).reply()
+    }
+  }
+
+  #run(request: Document, connectionId: number): Document | Buffer | Promise<Document | Buffer> {
+    const name = Object.keys(request)[0] ?? ''
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+    if (!command) {
+      if (Object.hasOwn(refused, name))
+        return fail(115, `${name}: ${refused[name]} is not supported by this engine`)
+      return fail(59, `no such command: '${name}'`)
+    }
+    checkOptions(name, command, request)
+    const context = this.#context(request, connectionId)
+    if (request.autocommit === false) return this.#inTransaction(name, command, context)
+    return name in writes && !isNullish(request.txnNumber)
+      ? this.#once(command, context)
+      : command.run(context)
+  }
+
+  #context(command: Document, connectionId: number): Context {
+    const engine = this.#engine
+    const db =
+      typeof command.$db === 'string'
+        ? command.$db
+        : fail(40414, "BSON field '$db' is missing but a required field")
+    const maxTimeMs = integer(command.maxTimeMS, 'maxTimeMS', 0)
+    const deadline = maxTimeMs === 0 ? Number.POSITIVE_INFINITY : Date.now() + maxTimeMs
+    return {
+      engine,
+      db,
+      command,
+      deadline,
+      connectionId,
+      view: engine.storage,
+      find: (name) => engine.catalog.find(`${db}.${name}`),
+      ensure: (name) => engine.ensure(db, name),
+      write: (run) => engine.write(run, deadline),
+      owner: isNullish(command.lsid) ? undefined : sessionId(command.lsid),
+    }
+  }
+
+  #once(command: Command, context: Context): LastWrite['reply'] {
+    const [id, number] = [context.owner ?? '', toBigInt(context.command.txnNumber)]
+    const last = this.#lastWrites.get(id)
+    if (last?.number === number) return last.reply
+    const reply = command.run(context)
+    this.#lastWrites.delete(id)
+    this.#lastWrites.set(id, { number, reply })
+    if (this.#lastWrites.size > MOST_LAST_WRITES)
+      this.#lastWrites.delete(this.#lastWrites.keys().next().value as string)
+    return reply
+  }
+
+  async #inTransaction(name: string, command: Command, context: Context): Promise<Document | Buffer> {
+    const { engine, command: request } = context
+    if (!command.transactional) fail(263, `Cannot run '${name}' in a multi-document transaction.`)
+    if (name in sessions) return command.run(context)
+    const [id, number] = [sessionId(request.lsid), toBigInt(request.txnNumber)]
+    const transaction = truthy(request.startTransaction)
+      ? engine.transactions.start(id, number, engine.catalog.version)
+      : engine.transactions.active(id, number)
+    try {
+      return await command.run({
+        ...context,
+        ...insideOf(engine, context, transaction),
+        owner: transactionOwner(id, number),
+      })
+    } catch (error) {
+      engine.transactions.abort(transaction)
+      engine.cursors.killOwned(transactionOwner(id, number))
+      throw error
+    }
+  }
+}
+
+/** How a command's context differs inside a transaction. */
+const insideOf = (
+  engine: Engine,
+  { db, ensure }: Context,
+  transaction: Transaction,
+): Pick<Context, 'view' | 'find' | 'ensure' | 'write'> => {
+  const find: Context['find'] = (name) => {
+    const collection = engine.catalog.find(`${db}.${name}`)
+    if (collection && collection.version > transaction.catalogVersion)
+      throw transient(
+        246,
+        `Unable to read from a snapshot due to pending collection catalog changes: ${collection.ns}`,
+      )
+    return collection
+  }
+  return {
+    view: transaction.view,
+    find,
+    ensure: async (name) => {
+      const collection = find(name) ?? (await ensure(name))
+      transaction.touched.add(collection.space)
+      return collection
+    },
+    write: (run) => engine.transactions.write(transaction, run),
+  }
+}
+
+/** @throws 40415 for an option nobody knows, 246 for a read concern that needs a replica set */
+const checkOptions = (name: string, { options }: Command, request: Document): void => {
+  for (const option of Object.keys(request).slice(1))
+    if (options && !general.has(option) && !options.includes(option))
+      fail(40415, `BSON field '${name}.${option}' is an unknown field.`)
+  const { readConcern } = request
+  if (isObject(readConcern) && readConcern.level === 'snapshot' && request.autocommit !== false)
+    throw new CommandError(246, 'snapshot reads outside a transaction are not supported by this engine')
+}

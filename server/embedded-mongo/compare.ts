@@ -1,0 +1,166 @@
+/** The order of BSON values: by type first, numbers of all types by value. */
+import type { Binary, Decimal128, Document, Long, ObjectId, Timestamp } from 'bson'
+import { bsonType, fields, isNumeric, toNumber } from './values.ts'
+
+export interface Collation {
+  /** Strings that fold to the same text are equal. */
+  fold(text: string): string
+  compare(a: string, b: string): number
+}
+
+const orders: Record<string, number> = {
+  MinKey: 1,
+  Int32: 10,
+  Double: 10,
+  Long: 10,
+  Decimal128: 10,
+  BSONSymbol: 15,
+  Binary: 30,
+  ObjectId: 35,
+  Timestamp: 47,
+  BSONRegExp: 50,
+  DBRef: 20,
+  Code: 60,
+  MaxKey: 127,
+}
+
+/** The place of a value's type in BSON order; the first byte of an index key, so between 1 and 127. */
+export const typeOrder = (value: unknown): number => {
+  switch (typeof value) {
+    case 'undefined':
+      return 5
+    case 'number':
+    case 'bigint':
+      return 10
+    case 'string':
+      return 15
+    case 'boolean':
+      return 40
+  }
+  if (value === null) return 5
+  if (Array.isArray(value)) return 25
+  if (value instanceof Date) return 45
+  if (value instanceof RegExp) return 50
+  return orders[bsonType(value) ?? ''] ?? 20
+}
+
+/**
+ * A number as the nearest double and, exactly compared, what that double leaves over:
+ * longs beyond 2^53 and decimals have a remainder.
+ */
+export const numberParts = (value: unknown): [number, number] => {
+  const near = toNumber(value)
+  const type = bsonType(value)
+  if (type === 'Long')
+    return Number.isSafeInteger(near) ? [near, 0] : [near, Number((value as Long).toBigInt() - BigInt(near))]
+  if (type === 'Decimal128' && Number.isFinite(near))
+    return [near, decimalRemainder(value as Decimal128, near)]
+  return [near, 0]
+}
+
+const decimalRemainder = (value: Decimal128, near: number): number => {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/.exec(value.toString())
+  if (!match) return 0
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  const power = Number(exponent) - fraction.length
+  if (Math.abs(power) > 400) return 0
+  const digits = BigInt(`${sign}${whole}${fraction}`)
+  const [numerator, shift] = binaryFraction(near)
+  const ten = 10n ** BigInt(Math.abs(power))
+  const left = (power >= 0 ? digits * ten : digits) << BigInt(shift)
+  const difference = power >= 0 ? left - numerator : left - numerator * ten
+  return Number(difference) / (power >= 0 ? 1 : Number(ten)) / 2 ** shift
+}
+
+/** A double as integer / 2^shift. */
+const binaryFraction = (value: number): [bigint, number] => {
+  let shift = 0
+  let scaled = value
+  while (!Number.isInteger(scaled)) {
+    scaled *= 2
+    shift++
+  }
+  return [BigInt(scaled), shift]
+}
+
+const order = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
+
+const compareNumbers = (a: unknown, b: unknown): number => {
+  const [x, restX] = numberParts(a)
+  const [y, restY] = numberParts(b)
+  if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(y)) - Number(Number.isNaN(x))
+  return order(x, y) || order(restX, restY)
+}
+
+// UTF-16 order differs from UTF-8 order only where surrogates are involved.
+const compareStrings = (a: string, b: string): number =>
+  a === b ? 0 : /[\ud800-\uffff]/.test(a + b) ? Buffer.compare(Buffer.from(a), Buffer.from(b)) : order(a, b)
+
+const compareDocuments = (a: Document, b: Document, collation?: Collation): number => {
+  const left = Object.entries(fields(a))
+  const right = Object.entries(fields(b))
+  for (let i = 0; i < left.length && i < right.length; i++) {
+    const [keyA, valueA] = left[i] as [string, unknown]
+    const [keyB, valueB] = right[i] as [string, unknown]
+    const found =
+      order(typeOrder(valueA), typeOrder(valueB)) ||
+      compareStrings(keyA, keyB) ||
+      compare(valueA, valueB, collation)
+    if (found) return found
+  }
+  return order(left.length, right.length)
+}
+
+const compareArrays = (a: unknown[], b: unknown[], collation?: Collation): number => {
+  for (let i = 0; i < a.length && i < b.length; i++) {
+    const found = compare(a[i], b[i], collation)
+    if (found) return found
+  }
+  return order(a.length, b.length)
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : String(value))
+
+const regexText = (value: unknown): string => {
+  const { pattern, options, source, flags } = value as Record<string, string>
+  return `${pattern ?? source}\0${options ?? flags}`
+}
+
+/** Negative, zero or positive; undefined compares as null. */
+export const compare = (a: unknown, b: unknown, collation?: Collation): number => {
+  const type = typeOrder(a)
+  const types = order(type, typeOrder(b))
+  if (types) return types
+  switch (type) {
+    case 10:
+      return isNumeric(a) ? compareNumbers(a, b) : 0
+    case 15:
+      return collation ? collation.compare(text(a), text(b)) : compareStrings(text(a), text(b))
+    case 20:
+      return compareDocuments(a as Document, b as Document, collation)
+    case 25:
+      return compareArrays(a as unknown[], b as unknown[], collation)
+    case 30:
+      return compareBinary(a as Binary, b as Binary)
+    case 35:
+      return Buffer.compare((a as ObjectId).id, (b as ObjectId).id)
+    case 40:
+      return order(a as boolean, b as boolean)
+    case 45:
+      return order((a as Date).getTime(), (b as Date).getTime())
+    case 47:
+      return order((a as Timestamp).toBigInt(), (b as Timestamp).toBigInt())
+    case 50:
+      return order(regexText(a), regexText(b))
+    case 60:
+      return order(String((a as { code: unknown }).code), String((b as { code: unknown }).code))
+    default:
+      return 0
+  }
+}
+
+const compareBinary = (a: Binary, b: Binary): number =>
+  order(a.length(), b.length()) || order(a.sub_type, b.sub_type) || Buffer.compare(a.value(), b.value())
+
+export const equal = (a: unknown, b: unknown, collation?: Collation): boolean =>
+  compare(a, b, collation) === 0

@@ -1,0 +1,47 @@
+/** Starts the engine in a process of its own. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+
+export interface EmbeddedMongo {
+  uri: string
+  pid: number
+  /** Finishes what runs, closes the data and ends the process. */
+  stop(): Promise<void>
+  /** The exit code, however it comes to end (-1: by a signal). */
+  exited: Promise<number>
+}
+
+type Message = { ready: true; uri: string } | { error: string }
+
+/** @throws the engine's own sentence when it cannot start */
+export const startEmbeddedMongo = async ({
+  dataDir,
+  port = 0,
+}: {
+  dataDir: string
+  port?: number
+}): Promise<EmbeddedMongo> => {
+  const main = fileURLToPath(new URL('./main.js', import.meta.url))
+  const child = fork(main, ['--data', dataDir, '--port', String(port)], {
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    execArgv: ['--enable-source-maps'],
+  })
+  const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
+  const message = await Promise.race([
+    once(child, 'message').then(([first]) => first as Message),
+    exited.then(
+      (code): Message => ({ error: `the embedded engine ended with code ${code} before it was ready` }),
+    ),
+  ])
+  if ('error' in message) throw new Error(message.error)
+  return {
+    uri: message.uri,
+    pid: child.pid ?? -1,
+    exited,
+    stop: async () => {
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}

@@ -1,0 +1,148 @@
+/** Runs a plan: records in order, each checked by the matcher. */
+import type { Document } from 'bson'
+import type { Collection } from './catalog.ts'
+import { collationOf } from './collation.ts'
+import { type Collation, compare } from './compare.ts'
+import { fail } from './errors.ts'
+import { compileFilter, type Predicate } from './matcher.ts'
+import { choosePlan, type Plan } from './planner.ts'
+import { readRecord, type StoredRecord, scanIndex, scanRecords } from './records.ts'
+import { type SortPart, sortParts, sortValue } from './sort.ts'
+import type { View } from './storage.ts'
+import { decode } from './values.ts'
+
+export interface Query {
+  filter: Document
+  sort?: unknown
+  skip?: number
+  /** 0: no limit. */
+  limit?: number
+  collation?: unknown
+  hint?: unknown
+  variables?: Document | undefined
+  /** Date.now() beyond which the command gives up. */
+  deadline?: number
+}
+
+export interface Match extends StoredRecord {
+  document: Document
+}
+
+export interface Prepared {
+  plan: Plan
+  test: Predicate
+  sort: SortPart[]
+  collation: Collation | undefined
+}
+
+/** What was looked at, for explain. */
+export interface Examined {
+  keys: number
+  documents: number
+}
+
+export const prepare = (collection: Collection, query: Query): Prepared => {
+  const collation = collationOf(query.collation ?? collection.options.collation)
+  const sort = sortParts(query.sort)
+  const test = compileFilter(query.filter, { collation, variables: query.variables })
+  const natural = sort.length === 1 && sort[0]?.field === '$natural' ? sort[0] : undefined
+  const hint = natural ? { $natural: natural.descending ? -1 : 1 } : query.hint
+  const plan = choosePlan(collection, { filter: query.filter, sort: natural ? [] : sort, collation, hint })
+  return { plan, test, sort: natural ? [] : sort, collation }
+}
+
+/** The documents a query finds, read as they are asked for. */
+export function* find(
+  view: View,
+  collection: Collection,
+  query: Query,
+  prepared = prepare(collection, query),
+  examined: Examined = { keys: 0, documents: 0 },
+): Iterable<Match> {
+  const { skip = 0, limit = 0 } = query
+  const found = matches(view, collection, query, prepared, examined)
+  const ordered = prepared.plan.ordered
+    ? found
+    : sorted(view, collection, found, prepared, limit && skip + limit)
+  let at = 0
+  for (const match of ordered) {
+    if (at++ < skip) continue
+    yield match
+    if (limit && at >= skip + limit) return
+  }
+}
+
+function* matches(
+  view: View,
+  collection: Collection,
+  { deadline = Number.POSITIVE_INFINITY }: Query,
+  { plan, test }: Prepared,
+  examined: Examined,
+): Iterable<Match> {
+  for (const record of candidates(view, collection, plan, examined)) {
+    if ((++examined.documents & 255) === 0 && Date.now() > deadline) fail(50, 'operation exceeded time limit')
+    const document = decode(record.bytes)
+    if (test(document)) yield { ...record, document }
+  }
+}
+
+function* candidates(
+  view: View,
+  collection: Collection,
+  plan: Plan,
+  examined: Examined,
+): Iterable<StoredRecord> {
+  const { index, bounds, reverse } = plan
+  if (!index) {
+    yield* scanRecords(view, collection, reverse)
+    return
+  }
+  const seen = index.multikey || bounds.length > 1 ? new Set<string>() : undefined
+  for (const [low, high] of reverse ? [...bounds].reverse() : bounds) {
+    for (const id of scanIndex(view, index, low, high, reverse)) {
+      examined.keys++
+      if (seen) {
+        const name = id.toString('latin1')
+        if (seen.has(name)) continue
+        seen.add(name)
+      }
+      const bytes = readRecord(view, collection, id)
+      if (bytes) yield { id, bytes }
+    }
+  }
+}
+
+/** Sorts by ids and sort values only; the documents are read again when their turn comes. */
+function* sorted(
+  view: View,
+  collection: Collection,
+  found: Iterable<Match>,
+  { sort, collation }: Prepared,
+  most: number,
+): Iterable<Match> {
+  const parts = sort.map(({ field, descending }) => ({ path: field.split('.'), descending }))
+  const byValues = (a: Row, b: Row): number => {
+    for (let i = 0; i < parts.length; i++) {
+      const order = compare(a.values[i], b.values[i], collation)
+      if (order) return parts[i]?.descending ? -order : order
+    }
+    return 0
+  }
+  let rows: Row[] = []
+  for (const { id, document } of found) {
+    rows.push({
+      id,
+      values: parts.map(({ path, descending }) => sortValue(document, path, descending, collation)),
+    })
+    if (most > 0 && rows.length >= 2 * most + 1000) rows = rows.sort(byValues).slice(0, most)
+  }
+  for (const { id } of rows.sort(byValues)) {
+    const bytes = readRecord(view, collection, id)
+    if (bytes) yield { id, bytes, document: decode(bytes) }
+  }
+}
+
+interface Row {
+  id: Buffer
+  values: unknown[]
+}

@@ -1,0 +1,76 @@
+/** Connections: each message answered in turn, bad bytes end their connection and nothing else. */
+import { createServer, type Server, type Socket } from 'node:net'
+import { Dispatcher } from './commands/dispatch.ts'
+import type { Engine } from './engine.ts'
+import { formatReply, parseMessage, type Request, splitMessages } from './wire.ts'
+
+export class MongoServer {
+  readonly #server: Server
+  readonly #dispatcher: Dispatcher
+  readonly #sockets = new Map<Socket, Promise<void>>()
+  #connections = 0
+
+  constructor(engine: Engine) {
+    this.#dispatcher = new Dispatcher(engine)
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket))
+  }
+
+  /** Listens on the loopback interface and returns the port. */
+  listen(port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, '127.0.0.1', () => {
+        const address = this.#server.address()
+        resolve(typeof address === 'object' && address ? address.port : port)
+      })
+    })
+  }
+
+  #accept(socket: Socket): void {
+    const connectionId = ++this.#connections
+    let rest: Buffer[] = []
+    let wanted = 0
+    let size = 0
+    this.#sockets.set(socket, Promise.resolve())
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => this.#sockets.delete(socket))
+    socket.on('data', (chunk) => {
+      rest.push(chunk)
+      size += chunk.length
+      if (size < wanted) return
+      try {
+        const bytes = rest.length === 1 ? (rest[0] as Buffer) : Buffer.concat(rest)
+        const split = splitMessages(bytes)
+        rest = split.rest.length > 0 ? [split.rest] : []
+        size = split.rest.length
+        wanted = size >= 4 ? split.rest.readInt32LE(0) : 0
+        for (const request of split.messages.map(parseMessage)) this.#enqueue(socket, request, connectionId)
+      } catch {
+        socket.destroy()
+      }
+    })
+  }
+
+  /** A connection's requests run one after the other. */
+  #enqueue(socket: Socket, request: Request, connectionId: number): void {
+    const before = this.#sockets.get(socket) ?? Promise.resolve()
+    const answered = before.then(async () => {
+      if (socket.destroyed) return
+      const reply = await this.#dispatcher.run(request.command, connectionId)
+      if (request.silent || socket.destroyed) return
+      socket.cork()
+      for (const part of formatReply(request, reply)) socket.write(part)
+      socket.uncork()
+    })
+    this.#sockets.set(socket, answered.catch(() => socket.destroy()) as Promise<void>)
+  }
+
+  /** Takes nothing new, finishes what runs, closes. */
+  async close(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve))
+    for (const socket of this.#sockets.keys()) socket.pause()
+    await Promise.all(this.#sockets.values())
+    for (const socket of this.#sockets.keys()) socket.destroySoon()
+    await closed
+  }
+}

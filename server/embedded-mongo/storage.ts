@@ -1,0 +1,234 @@
+/** Bytes on disk: one ordered key space in lmdb, written in groups, each durable before it is acknowledged. */
+import { open, type RootDatabase } from 'lmdb'
+
+export interface Entry {
+  key: Buffer
+  value: Buffer
+}
+
+/** Keys begin with four bytes that name their space: a collection's records, one index, or the catalog. */
+export interface View {
+  get(key: Buffer): Buffer | undefined
+  /** Entries with low <= key < high, in key order or its reverse. */
+  range(low: Buffer, high: Buffer, reverse?: boolean): Iterable<Entry>
+}
+
+export interface WritableView extends View {
+  put(key: Buffer, value: Buffer): void
+  remove(key: Buffer): void
+}
+
+interface Change {
+  key: Buffer
+  /** undefined: removed. */
+  value: Buffer | undefined
+}
+
+const CHUNK = 512
+
+/** Changes in memory over a view beneath; the view beneath is not touched until someone applies them. */
+export class Overlay implements WritableView {
+  readonly #below: View
+  readonly #spaces = new Map<string, { changes: Map<string, Change>; sorted: string[] | undefined }>()
+
+  constructor(below: View) {
+    this.#below = below
+  }
+
+  get(key: Buffer): Buffer | undefined {
+    const name = key.toString('latin1')
+    const change = this.#spaces.get(name.slice(0, 4))?.changes.get(name)
+    return change ? change.value : this.#below.get(key)
+  }
+
+  put(key: Buffer, value: Buffer): void {
+    this.#set(key, value)
+  }
+
+  remove(key: Buffer): void {
+    this.#set(key, undefined)
+  }
+
+  #set(key: Buffer, value: Buffer | undefined): void {
+    const name = key.toString('latin1')
+    const space = this.#spaces.get(name.slice(0, 4)) ?? { changes: new Map(), sorted: undefined }
+    this.#spaces.set(name.slice(0, 4), space)
+    if (!space.changes.has(name)) space.sorted = undefined
+    space.changes.set(name, { key, value })
+  }
+
+  *changes(): Iterable<Change> {
+    for (const space of this.#spaces.values()) yield* space.changes.values()
+  }
+
+  get empty(): boolean {
+    return this.#spaces.size === 0
+  }
+
+  applyTo(target: WritableView): void {
+    for (const { key, value } of this.changes()) value ? target.put(key, value) : target.remove(key)
+  }
+
+  range(low: Buffer, high: Buffer, reverse = false): Iterable<Entry> {
+    const own = this.#own(low, high)
+    const below = this.#below.range(low, high, reverse)
+    return own.length === 0 ? below : merge(below, reverse ? own.reverse() : own, reverse)
+  }
+
+  /** Own changes in the range, copied: the range stays as it was when the reader asked. */
+  #own(low: Buffer, high: Buffer): Change[] {
+    const space = this.#spaces.get(low.toString('latin1', 0, 4))
+    if (!space) return []
+    space.sorted ??= [...space.changes.keys()].sort()
+    const from = lowerBound(space.sorted, low.toString('latin1'))
+    const to = lowerBound(space.sorted, high.toString('latin1'))
+    return space.sorted.slice(from, to).map((name) => space.changes.get(name) as Change)
+  }
+}
+
+const lowerBound = (sorted: string[], name: string): number => {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle] as string) < name) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function* merge(below: Iterable<Entry>, own: Change[], reverse: boolean): Iterable<Entry> {
+  let next = 0
+  for (const entry of below) {
+    let order = -1
+    while (next < own.length && order < 0) {
+      const change = own[next] as Change
+      order = Buffer.compare(change.key, entry.key) * (reverse ? -1 : 1)
+      if (order > 0) break
+      next++
+      if (change.value) yield change as Entry
+    }
+    if (order !== 0) yield entry
+  }
+  for (; next < own.length; next++) if (own[next]?.value) yield own[next] as Entry
+}
+
+/** The last commit as it stands while the snapshot is held. */
+export interface Snapshot extends View {
+  release(): void
+}
+
+interface Job<T> {
+  run(view: WritableView): T
+  resolve(value: T): void
+  reject(error: unknown): void
+}
+
+export class Storage implements View {
+  readonly #db: RootDatabase<Buffer, Buffer>
+  #queue: Job<unknown>[] = []
+  #committing: Promise<void> | undefined
+
+  constructor(file: string) {
+    this.#db = open<Buffer, Buffer>({
+      path: file,
+      encoding: 'binary',
+      keyEncoding: 'binary',
+      noSubdir: true,
+      // A commit then counts as done only when it is on disk.
+      overlappingSync: false,
+    })
+  }
+
+  get(key: Buffer): Buffer | undefined {
+    return this.#db.get(key)
+  }
+
+  range(low: Buffer, high: Buffer, reverse = false): Iterable<Entry> {
+    return this.#range(low, high, reverse, {})
+  }
+
+  /** Read in chunks that each start behind the last key, so that a suspended reader holds nothing open. */
+  *#range(low: Buffer, high: Buffer, reverse: boolean, options: object): Iterable<Entry> {
+    let [from, to] = [low, high]
+    for (let limit = 32; ; limit = CHUNK) {
+      const bounds = reverse
+        ? { start: to, end: from, exclusiveStart: true, inclusiveEnd: true, reverse }
+        : { start: from, end: to, exclusiveStart: from !== low }
+      const entries = [...this.#db.getRange({ ...bounds, limit, ...options })]
+      yield* entries
+      const last = entries.at(-1)
+      if (!last || entries.length < limit) return
+      if (reverse) to = last.key
+      else from = last.key
+    }
+  }
+
+  snapshot(): Snapshot {
+    this.#db.resetReadTxn()
+    const transaction = this.#db.useReadTransaction()
+    return {
+      get: (key) => this.#db.get(key, { transaction }),
+      range: (low, high, reverse = false) => this.#range(low, high, reverse, { transaction }),
+      release: () => transaction.done(),
+    }
+  }
+
+  /**
+   * Runs `run` alone, after all writes queued before it, on a view that holds their changes. What it throws
+   * undoes its own changes only. Resolves when the changes are on disk.
+   */
+  write<T>(run: (view: WritableView) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ run, resolve, reject } as Job<unknown>)
+      if (!this.#committing) this.#committing = this.#drain()
+    })
+  }
+
+  async #drain(): Promise<void> {
+    // Requests that arrive in the same turn of the event loop share the first commit.
+    await new Promise(setImmediate)
+    while (this.#queue.length > 0) await this.#commit()
+    this.#committing = undefined
+  }
+
+  /** Group commit: all that is queued now becomes one durable transaction of lmdb. */
+  async #commit(): Promise<void> {
+    const group = new Overlay(this)
+    const done: (() => void)[] = []
+    const failed: Job<unknown>[] = []
+    for (const job of this.#queue.splice(0)) {
+      const changes = new Overlay(group)
+      try {
+        const value = job.run(changes)
+        changes.applyTo(group)
+        done.push(() => job.resolve(value))
+        failed.push(job)
+      } catch (error) {
+        job.reject(error)
+      }
+    }
+    try {
+      if (!group.empty) await this.#apply(group)
+      for (const resolve of done) resolve()
+    } catch (error) {
+      for (const job of failed) job.reject(error)
+    }
+  }
+
+  async #apply(group: Overlay): Promise<void> {
+    await this.#db.batch(() => {
+      for (const { key, value } of group.changes()) {
+        if (value) this.#db.put(key, value)
+        else this.#db.remove(key)
+      }
+    })
+    this.#db.resetReadTxn()
+  }
+
+  /** Waits for the writes that are queued. */
+  async close(): Promise<void> {
+    await this.#committing
+    await this.#db.close()
+  }
+}

@@ -1,0 +1,123 @@
+/** BSON values as the engine holds them: exact types (Int32, Double, Long, …), dates as Date, documents as plain objects. */
+import {
+  type Decimal128,
+  type Document,
+  type Double,
+  deserialize,
+  type Int32,
+  type Long,
+  serialize,
+} from 'bson'
+import { fail } from './errors.ts'
+
+/** Decodes keeping every type, so that writing the document again changes nothing. */
+export const decode = (bytes: Uint8Array): Document =>
+  deserialize(bytes, { promoteValues: false, promoteLongs: false, bsonRegExp: true })
+
+export const encode = (document: Document): Buffer => {
+  const bytes = serialize(document, { ignoreUndefined: true })
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+/** The BSON class of a value (`Int32`, `ObjectId`, …), undefined for what JavaScript has itself. */
+export const bsonType = (value: unknown): string | undefined =>
+  typeof value === 'object' && value !== null ? (value as { _bsontype?: string })._bsontype : undefined
+
+export const isNumeric = (value: unknown): boolean => {
+  if (typeof value === 'number' || typeof value === 'bigint') return true
+  const type = bsonType(value)
+  return type === 'Int32' || type === 'Double' || type === 'Long' || type === 'Decimal128'
+}
+
+/** A numeric BSON value as a double (large longs and decimals are rounded). */
+export const toNumber = (value: unknown): number => {
+  if (typeof value === 'number') return value
+  switch (bsonType(value)) {
+    case 'Int32':
+      return (value as Int32).value
+    case 'Double':
+      return (value as Double).value
+    case 'Long':
+      return (value as Long).toNumber()
+    case 'Decimal128':
+      return Number((value as Decimal128).toString())
+    default:
+      return Number(value)
+  }
+}
+
+export const isObject = (value: unknown): value is Document => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Date)
+    return false
+  const type = bsonType(value)
+  return type === undefined || type === 'DBRef'
+}
+
+/** A DBRef read from BSON is a class; its fields are those of the document it was. */
+export const fields = (value: Document): Document =>
+  bsonType(value) === 'DBRef' ? (value as { toJSON(): Document }).toJSON() : value
+
+export const isNullish = (value: unknown): boolean => value === null || value === undefined
+
+export const get = (value: unknown, key: string): unknown => {
+  if (!isObject(value)) return undefined
+  const document = fields(value)
+  return Object.hasOwn(document, key) ? document[key] : undefined
+}
+
+/** Sets a key as an own property, `__proto__` included. */
+export const put = (target: Document, key: string, value: unknown): void => {
+  if (key === '__proto__')
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+  else target[key] = value
+}
+
+export const isIndex = (part: string): boolean => /^(0|[1-9]\d{0,8})$/.test(part)
+
+/** Plain JavaScript numbers for the expression library; longs beyond 2^53 and decimals stay what they are. */
+export const promote = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(promote)
+  switch (bsonType(value)) {
+    case 'Int32':
+    case 'Double':
+      return (value as Int32).value
+    case 'Long': {
+      const number = (value as Long).toNumber()
+      return Number.isSafeInteger(number) ? number : value
+    }
+    case 'BSONRegExp': {
+      const { pattern, options } = value as { pattern: string; options: string }
+      return new RegExp(pattern, options.replace(/[^imsu]/g, ''))
+    }
+  }
+  if (!isObject(value)) return value
+  const copy: Document = {}
+  const source = fields(value)
+  for (const key of Object.keys(source)) put(copy, key, promote(source[key]))
+  return copy
+}
+
+export const clone = <T>(value: T): T => {
+  if (Array.isArray(value)) return value.map(clone) as T
+  if (!isObject(value)) return value
+  const copy: Document = {}
+  const source = fields(value)
+  for (const key of Object.keys(source)) put(copy, key, clone(source[key]))
+  return copy as T
+}
+
+/** A command's integer option: absent gives the default; anything but a whole number in range is refused. */
+export const integer = (value: unknown, name: string, fallback: number, min = 0): number => {
+  if (isNullish(value)) return fallback
+  if (!isNumeric(value)) return fail(14, `BSON field '${name}' is the wrong type, expected a number`)
+  const number = toNumber(value)
+  if (!Number.isFinite(number)) return fail(9, `${name} must be a finite number`)
+  if (number < min)
+    return fail(51024, `BSON field '${name}' value must be >= ${min}, actual value '${number}'`)
+  return Math.trunc(number)
+}
+
+export const toBigInt = (value: unknown): bigint =>
+  bsonType(value) === 'Long' ? (value as Long).toBigInt() : BigInt(Math.trunc(toNumber(value)))
+
+export const truthy = (value: unknown): boolean => (isNumeric(value) ? toNumber(value) !== 0 : Boolean(value))

@@ -1,0 +1,158 @@
+/** MongoDB's wire protocol: bytes in, commands out, and the way back. */
+import { type Document, deserialize } from 'bson'
+import { decode, encode } from './values.ts'
+
+export const LARGEST_MESSAGE = 48_000_000
+const HEADER = 16
+const OP_REPLY = 1
+const OP_QUERY = 2004
+const OP_MSG = 2013
+const CHECKSUM_PRESENT = 1
+const MORE_TO_COME = 2
+
+/** Bytes that are no message: the connection is beyond repair. */
+export class WireError extends Error {}
+
+export interface Request {
+  id: number
+  command: Document
+  /** The client wants no answer. */
+  silent: boolean
+  /** Answered in the old form. */
+  legacy: boolean
+}
+
+/** Takes the complete messages off the front of what has arrived. @throws WireError */
+export const splitMessages = (bytes: Buffer): { messages: Buffer[]; rest: Buffer } => {
+  const messages: Buffer[] = []
+  let at = 0
+  while (bytes.length - at >= HEADER) {
+    const length = bytes.readInt32LE(at)
+    if (length < HEADER || length > LARGEST_MESSAGE) throw new WireError(`message of ${length} bytes`)
+    if (bytes.length - at < length) break
+    messages.push(bytes.subarray(at, at + length))
+    at += length
+  }
+  return { messages, rest: bytes.subarray(at) }
+}
+
+export const parseMessage = (message: Buffer): Request => {
+  const code = message.readInt32LE(12)
+  try {
+    if (code === OP_MSG) return parseMsg(message)
+    if (code === OP_QUERY) return parseQuery(message)
+  } catch (error) {
+    throw new WireError((error as Error).message)
+  }
+  throw new WireError(`operation code ${code}`)
+}
+
+const parseMsg = (message: Buffer): Request => {
+  const flags = message.readUInt32LE(HEADER)
+  if (flags & 0xffff & ~(CHECKSUM_PRESENT | MORE_TO_COME)) throw new WireError('unknown required flags')
+  const end = message.length - (flags & CHECKSUM_PRESENT ? 4 : 0)
+  let command: Document | undefined
+  const sequences: Document = {}
+  for (let at = HEADER + 4; at < end; ) {
+    const kind = message[at++]
+    const size = message.readInt32LE(at)
+    if (size < 5 || at + size > end) throw new WireError('section out of bounds')
+    const section = message.subarray(at, at + size)
+    if (kind === 0 && !command) command = decodeCommand(section)
+    else if (kind === 1) parseSequence(section, sequences)
+    else throw new WireError('unexpected section')
+    at += size
+  }
+  if (!command) throw new WireError('no command')
+  return {
+    id: message.readInt32LE(4),
+    command: { ...command, ...sequences },
+    silent: (flags & MORE_TO_COME) !== 0,
+    legacy: false,
+  }
+}
+
+/** Documents to insert stay the bytes they are. */
+const decodeCommand = (bytes: Buffer): Document => {
+  if (bytes.toString('latin1', 5, 12) !== 'insert\0') return decode(bytes)
+  const options = {
+    promoteValues: false,
+    promoteLongs: false,
+    bsonRegExp: true,
+    fieldsAsRaw: { documents: true },
+  }
+  return deserialize(bytes, options)
+}
+
+const parseSequence = (section: Buffer, sequences: Document): void => {
+  const nameEnd = section.indexOf(0, 4)
+  if (nameEnd < 0) throw new WireError('document sequence without a name')
+  const name = section.toString('utf8', 4, nameEnd)
+  const documents: unknown[] = []
+  for (let at = nameEnd + 1; at < section.length; ) {
+    const size = section.readInt32LE(at)
+    if (size < 5 || at + size > section.length) throw new WireError('document out of bounds')
+    const bytes = section.subarray(at, at + size)
+    documents.push(name === 'documents' ? bytes : decode(bytes))
+    at += size
+  }
+  sequences[name] = documents
+}
+
+/** Only a driver's first hello comes this way. */
+const parseQuery = (message: Buffer): Request => {
+  const nameEnd = message.indexOf(0, HEADER + 4)
+  const ns = message.toString('utf8', HEADER + 4, nameEnd)
+  const at = nameEnd + 9
+  if (nameEnd < 0 || !ns.endsWith('.$cmd')) throw new WireError('OP_QUERY is answered for commands only')
+  const size = message.readInt32LE(at)
+  if (size < 5 || at + size > message.length) throw new WireError('query out of bounds')
+  const { $query, ...query } = decode(message.subarray(at, at + size))
+  const command = { ...($query ?? query), $db: ns.slice(0, -5) }
+  return { id: message.readInt32LE(4), command, silent: false, legacy: true }
+}
+
+let lastId = 0
+
+const header = (length: number, to: number, code: number): Buffer => {
+  const bytes = Buffer.alloc(HEADER)
+  lastId = (lastId + 1) & 0x7fffffff
+  bytes.writeInt32LE(length, 0)
+  bytes.writeInt32LE(lastId, 4)
+  bytes.writeInt32LE(to, 8)
+  bytes.writeInt32LE(code, 12)
+  return bytes
+}
+
+export const formatReply = (request: Request, reply: Document | Buffer): Buffer[] => {
+  const body = Buffer.isBuffer(reply) ? reply : encode(reply)
+  if (!request.legacy) {
+    const prefix = Buffer.alloc(5)
+    return [header(HEADER + 5 + body.length, request.id, OP_MSG), prefix, body]
+  }
+  const prefix = Buffer.alloc(20)
+  prefix.writeInt32LE(8, 0)
+  prefix.writeInt32LE(1, 16)
+  return [header(HEADER + 20 + body.length, request.id, OP_REPLY), prefix, body]
+}
+
+/** A document with one more field, whose value is given as bytes. */
+export const withField = (document: Buffer, type: 3 | 4, name: string, value: Buffer): Buffer => {
+  const head = Buffer.from(`${String.fromCharCode(type)}${name}\0`)
+  const length = document.length + head.length + value.length
+  const size = Buffer.alloc(4)
+  size.writeInt32LE(length)
+  return Buffer.concat([size, document.subarray(4, -1), head, value, Buffer.of(0)], length)
+}
+
+/** A BSON array of documents that are encoded already. */
+export const encodeArray = (documents: Buffer[]): Buffer => {
+  const parts: Buffer[] = [Buffer.alloc(4)]
+  documents.forEach((document, i) => {
+    parts.push(Buffer.from(`\x03${i}\0`), document)
+  })
+  parts.push(Buffer.of(0))
+  const bytes = Buffer.concat(parts)
+  bytes.writeInt32LE(bytes.length)
+  return bytes
+}
