@@ -105,16 +105,17 @@ export function problem(error: ServiceError, instance: string, requestId: string
   }
 }
 
-/** The database is away, not the request wrong: lost connections and elections, by the driver's own names. */
+/** Codes of a server that shuts down or hands over: NotWritablePrimary, InterruptedAtShutdown and their like. */
+const handingOver = new Set<unknown>([91, 189, 10107, 11600, 11602, 13435, 13436])
+const lostConnection =
+  /^Mongo(Network|ServerSelection|NotConnected|Topology|PoolCleared|WaitQueue|OperationTimeout|ServerClosed|ClientClosed)/
+
+/** The database is away, not the request wrong. */
 function isOutage(thrown: unknown): boolean {
-  return (
-    thrown instanceof MongoError &&
-    (/^Mongo(Network|ServerSelection|NotConnected|Topology|PoolCleared|WaitQueue|ServerClosed|ClientClosed)/.test(
-      thrown.name,
-    ) ||
-      thrown.hasErrorLabel('RetryableWriteError') ||
-      thrown.hasErrorLabel('TransientTransactionError'))
-  )
+  if (!(thrown instanceof MongoError)) return false
+  const labelled =
+    thrown.hasErrorLabel('RetryableWriteError') || thrown.hasErrorLabel('TransientTransactionError')
+  return labelled || lostConnection.test(thrown.name) || handingOver.has(thrown.code)
 }
 
 /** The status that the body reader gave a body it could not read. */
