@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import express, { type Request, type RequestHandler } from 'express'
-import type { Db } from 'mongodb'
+import { type Db, MongoClient } from 'mongodb'
 import { answer } from '../../path-api/answer.ts'
 import { list } from '../../path-api/list.ts'
 import { form, raw } from '../../path-api/media.ts'
@@ -13,7 +16,7 @@ import { createPathApi, type PathApiOptions } from '../../path-api/router.ts'
 import type { Services } from '../../path-api/services.ts'
 import { closed } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { stubDb } from './stub-db.ts'
+import { startEmbeddedMongo } from '../../server/embedded-mongo/index.ts'
 
 /** A small resource that exists only here, to test the frame by itself. */
 const Note = closed('SampleNote', 'A note', {
@@ -190,7 +193,10 @@ export interface Sample {
 /** A server of the sample operations alone. The token `user-X` is user X, `admin-X` an administrator. */
 export async function startSample(options: Partial<PathApiOptions> = {}): Promise<Sample> {
   const logged: Sample['logged'] = []
-  const db = stubDb()
+  const dataDir = await mkdtemp(join(tmpdir(), 'sample-'))
+  const engine = await startEmbeddedMongo({ dataDir })
+  const client = await MongoClient.connect(engine.uri)
+  const db = client.db('sample')
   const api = await createPathApi({
     services: { readiness: async () => ({ database: true }) } as unknown as Services,
     tokens: {
@@ -217,6 +223,9 @@ export async function startSample(options: Partial<PathApiOptions> = {}): Promis
   const close = async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
+    await client.close()
+    await engine.stop()
+    await rm(dataDir, { recursive: true })
   }
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, logged, db, close }
 }
