@@ -32,6 +32,17 @@ export const rules = {
     who: 'the user named in the path, and administrators',
     permits: (principal, { mvUid }) => principal.mvUid === mvUid || isAdmin(principal),
   },
+  person: {
+    who: 'the user named in the path, and administrators',
+    permits: (principal, { mvUid = '' }, { profiles }) =>
+      principal.mvUid === mvUid || (isAdmin(principal) && profiles.isUser(mvUid)),
+  },
+  connection: {
+    who: 'the user named in the path, those who are connected with that user, and administrators',
+    permits: async (principal, { mvUid = '' }, { profiles }) =>
+      principal.mvUid === mvUid ||
+      (isAdmin(principal) ? profiles.isUser(mvUid) : profiles.network.areConnected(principal.mvUid, mvUid)),
+  },
   admin: {
     who: 'administrators',
     permits: (principal) => {

@@ -4,6 +4,7 @@ import type { Logins } from '../records/accounts/logins.ts'
 import type { Passwords } from '../records/accounts/passwords.ts'
 import type { Registrations } from '../records/accounts/registration.ts'
 import type { Sessions } from '../records/accounts/sessions.ts'
+import type { Profiles } from '../records/profiles/profiles.ts'
 import type { JsonWebKey } from '../schemas/login.ts'
 
 /** What handlers and access rules work with; the composition root hands it in, each subject adds its line. */
@@ -18,4 +19,6 @@ export interface Services {
   identityProvider: IdentityProvider
   /** The public keys of the access tokens that may still be valid, the newest first. */
   publicKeys(): Promise<JsonWebKey[]>
+  /** What is kept about the persons behind the accounts. */
+  profiles: Profiles
 }

@@ -1,10 +1,16 @@
 import type { Operation } from './operation.ts'
 import { account } from './resources/account.ts'
+import { addresses } from './resources/address.ts'
+import { contacts } from './resources/contact.ts'
 import { health } from './resources/health.ts'
 import { login } from './resources/login.ts'
+import { network } from './resources/network.ts'
 import { password } from './resources/password.ts'
+import { picture } from './resources/picture.ts'
 import { problems } from './resources/problems.ts'
+import { profile } from './resources/profile.ts'
 import { registration } from './resources/registration.ts'
+import { relations } from './resources/relation.ts'
 import { session } from './resources/session.ts'
 
 /** Every operation of the path family: the router, the OpenAPI document and the contract tests are made from it. */
@@ -16,4 +22,10 @@ export const table: readonly Operation[] = [
   ...login,
   ...session,
   ...account,
+  ...profile,
+  ...picture,
+  ...addresses,
+  ...contacts,
+  ...relations,
+  ...network,
 ]

@@ -101,3 +101,14 @@ export async function forgetChanges(db: Db, collection: string, id: string, sess
   const range = { $gte: startOf(collection, id), $lt: endOf(collection, id) }
   await changesOf(db).deleteMany({ _id: range }, session ? { session } : {})
 }
+
+/** Forgets the changes of all records whose ids lie in a range. */
+export async function forgetChangesWithin(
+  db: Db,
+  collection: string,
+  ids: { $gte: string; $lt: string },
+  session: ClientSession,
+) {
+  const range = { $gte: `${collection}/${ids.$gte}`, $lt: `${collection}/${ids.$lt}` }
+  await changesOf(db).deleteMany({ _id: range }, { session })
+}

@@ -79,3 +79,71 @@ const ACCOUNT_ROLES = ['admin'] as const
 export type AccountRole = (typeof ACCOUNT_ROLES)[number]
 
 export const AccountRoleEnum = oneOf(ACCOUNT_ROLES, 'admin administers accounts')
+
+export const GenderEnum = oneOf(['MALE', 'FEMALE'], 'Gender')
+
+export const RelationTypeEnum = oneOf(
+  [
+    'DENTAL_SPECIALIST',
+    'FINANCIAL_REVIEWER',
+    'MIDWIFE',
+    'DIETICIAN',
+    'BEAUTICIAN',
+    'FRIEND',
+    'SECONDARY_CONTACT',
+    'FINANCIAL_AGENT',
+    'NURSE',
+    'MEDICAL_OFFICER',
+    'NEIGHBOUR',
+    'HEALER',
+    'PHYSIOTHERAPIST',
+    'PARENT',
+    'MENTOR',
+    'CURATOR',
+    'DENTIST',
+    'SPONSOR',
+    'FAMILY_MEMBER',
+    'REMEDIAL_THERAPIST',
+    'DOCTOR',
+    'SIBLING',
+    'SPECIALIST',
+    'LIVING_UNIT',
+    'PARTNER',
+    'GUARDIAN',
+    'HOME_CARE',
+    'MEDICAL_SPECIALIST',
+    'CHILD',
+    'OCCUPATIONAL_THERAPIST',
+    'HEALTHCARE_PROVIDER',
+    'OTHER',
+    'ADMINISTRATOR',
+    'PHARMACIST',
+    'EMPLOYER',
+    'FOSTER_PARENT',
+    'PRIMARY_CONTACT',
+    'HEIRS',
+    'PHYSICIAN_ASSISTANT',
+    'PSYCHOLOGIST',
+    'GENERAL_PRACTITIONER',
+    'SPEECH_THERAPIST',
+  ],
+  'What the relation is to the user',
+)
+
+export const AddressUsageEnum = oneOf(['POSTAL', 'HOME'], 'What the address is used for')
+
+export const ContactTypeEnum = oneOf(['SKYPE', 'PHONE', 'FAX', 'EMAIL', 'MOBILE'], 'Means of contact')
+
+export const ContactUsageEnum = oneOf(['WORK', 'HOME'], 'Where the contact reaches the person')
+
+export const AvailabilityEnum = oneOf(
+  ['BUSINESS_HOURS', 'EVENING', 'NIGHTTIME', 'DAYTIME'],
+  'When the contact reaches the person',
+)
+
+export const ConnectionStateEnum = oneOf(
+  ['PENDING_IN', 'PENDING_OUT', 'CONNECTED'],
+  'PENDING_IN: the other side asks; PENDING_OUT: the other side has been asked',
+)
+
+export const PictureTypeEnum = oneOf(['image/png', 'image/jpeg', 'image/webp'], 'Media type')

@@ -2,6 +2,7 @@ import type { TSchema } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { CLASS_NAMES, type ClassName, classes } from './classes.ts'
+import { isLanguageTag } from './code-lists.ts'
 import { type Violation, violationsOf } from './violation.ts'
 
 /** Everything that is wrong with a value; nothing when it is valid. */
@@ -10,6 +11,7 @@ export type Check = (value: unknown) => Violation[]
 const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true })
 ajv.addVocabulary(['sentence'])
 addFormats.default(ajv)
+ajv.addFormat('language-tag', isLanguageTag)
 
 /**
  * Compiles a schema, once and when the module is loaded: a faulty one stops the start. Names (`$id`) are for the

@@ -42,7 +42,7 @@ function violationOf(error: ErrorObject): Violation {
 function sentence({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case 'type':
-      return `must be ${/^[aeio]/.test(params.type) ? 'an' : 'a'} ${params.type}`
+      return `must be ${/^[aeio]/.test(params.type) ? 'an' : 'a'} ${[params.type].flat().join(' or ')}`
     case 'enum':
       return `must be one of ${params.allowedValues.join(', ')}`
     case 'format':

@@ -1,0 +1,49 @@
+import type { Static, TObject, TProperties } from '@sinclair/typebox'
+import type { Owner } from '../../records/profiles/owner.ts'
+import { relationNumberOf } from '../../records/profiles/relations.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+
+/** Where addresses and contacts are mounted: they are the same for a person and for each of their relations. */
+export interface Mount {
+  path: '/profile/{mvUid}' | '/profile/{mvUid}/relation/{relationId}'
+  /** In the operations' ids: `addAddress`, `addRelationAddress`. */
+  of: '' | 'Relation'
+  /** In the operations' summaries. */
+  whose: string
+}
+
+export const mounts: readonly Mount[] = [
+  { path: '/profile/{mvUid}', of: '', whose: 'of a person' },
+  { path: '/profile/{mvUid}/relation/{relationId}', of: 'Relation', whose: 'of a relation' },
+]
+
+interface OwnerParams {
+  mvUid: string
+  /** Only where the path names one. */
+  relationId?: string
+}
+
+/** Whose address or contact the path names. */
+export const ownerOf = ({ mvUid, relationId }: OwnerParams): Owner => ({
+  mvUid,
+  relationId: relationId === undefined ? null : relationNumberOf(relationId),
+})
+
+/** The owner's own path, for a Location. */
+export const pathOf = ({ mvUid, relationId }: OwnerParams): string =>
+  relationId === undefined ? `/profile/${mvUid}` : `/profile/${mvUid}/relation/${relationId}`
+
+/** Those fields of a record that are shown. */
+export const shown = <P extends TProperties>(properties: P, record: Static<TObject<P>>): Static<TObject<P>> =>
+  Object.fromEntries(
+    Object.keys(properties).map((name) => [name, record[name as keyof typeof record]]),
+  ) as Static<TObject<P>>
+
+/** @throws IdMismatch when an id in the body is not the one in the path */
+export function requireSameId(name: string, inBody: string | number, inPath: string | number): void {
+  if (inBody === inPath) return
+  const message = `${name} must be the one in the path.`
+  throw new ServiceError('IdMismatch', {
+    violations: [{ path: `body.${name}`, code: 'idMismatch', message }],
+  })
+}

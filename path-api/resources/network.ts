@@ -1,0 +1,74 @@
+import { Connection, ConnectionCreate } from '../../schemas/network.ts'
+import { answer } from '../answer.ts'
+import { list } from '../list.ts'
+import { operation } from '../operation.ts'
+
+const about = { source: 'Endpoints, Profile (persons)', access: 'person' } as const
+
+const path = '/profile/{mvUid}/network'
+const one = '/profile/{mvUid}/network/{connectionMvUid}'
+
+const connectionOf = (stored: {
+  other: string
+  state: Connection['state']
+  updatedAt: string
+}): Connection => ({
+  mvUid: stored.other,
+  state: stored.state,
+  since: stored.updatedAt,
+})
+
+export const network = [
+  list({
+    ...about,
+    id: 'listConnections',
+    path,
+    summary: 'List the connections of a person, and the requests for one',
+    item: Connection,
+    handle: async ({ params: { mvUid }, page }, { caller, profiles }) => {
+      const found = await profiles.network.list(caller, mvUid, page)
+      return { ...found, items: found.items.map(connectionOf) }
+    },
+  }),
+  operation({
+    ...about,
+    id: 'addConnection',
+    method: 'post',
+    path,
+    summary: 'Ask another user for a connection, or accept that one asks',
+    description:
+      'The other side is connected when it does the same. Connections read each other’s name, picture and contacts.',
+    body: ConnectionCreate,
+    reply: [201, Connection, 'versioned'],
+    errors: ['RuleViolated'],
+    handle: async ({ params: { mvUid }, body }, { caller, profiles }) => {
+      const added = await profiles.network.ask(caller, mvUid, body.mvUid)
+      return answer(connectionOf(added), {
+        version: added.version,
+        location: `/profile/${mvUid}/network/${body.mvUid}`,
+      })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'getConnection',
+    method: 'get',
+    path: one,
+    summary: 'Get a connection',
+    reply: [200, Connection, 'versioned'],
+    handle: async ({ params: { mvUid, connectionMvUid } }, { caller, profiles }) => {
+      const found = await profiles.network.get(caller, mvUid, connectionMvUid)
+      return answer(connectionOf(found), { version: found.version })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'removeConnection',
+    method: 'delete',
+    path: one,
+    summary: 'End a connection, or a request for one, for both sides',
+    reply: [204],
+    handle: ({ params: { mvUid, connectionMvUid } }, { caller, profiles, ifMatch }) =>
+      profiles.network.end(caller, mvUid, connectionMvUid, ifMatch),
+  }),
+]

@@ -1,0 +1,56 @@
+import { asConnection } from '../../records/profiles/profiles.ts'
+import { Picture } from '../../schemas/picture.ts'
+import { answer } from '../answer.ts'
+import { raw } from '../media.ts'
+import { operation } from '../operation.ts'
+
+const path = '/profile/{mvUid}/picture'
+const pictureFile = raw('image/png', 'image/jpeg', 'image/webp')
+
+export const picture = [
+  operation({
+    id: 'uploadPicture',
+    method: 'post',
+    path,
+    summary: 'Upload the picture of a person',
+    description:
+      'PNG, JPEG or WebP, at most 2 MB and 25 million pixels. What is kept is made anew from the pixels, at most 1024 wide and high; metadata such as the location is gone.',
+    source: 'Endpoints, Profile (persons)',
+    access: 'person',
+    body: pictureFile,
+    bodyLimit: 2 * 1024 * 1024,
+    reply: [201, Picture, 'versioned'],
+    errors: ['RuleViolated'],
+    handle: async ({ params: { mvUid }, body }, { caller, profiles }) => {
+      const { bytes, version, ...kept } = await profiles.pictures.save(caller, mvUid, body.bytes)
+      const location = `/profile/${mvUid}/picture`
+      return answer({ ...kept, href: location, size: bytes.length }, { version, location })
+    },
+  }),
+  operation({
+    id: 'getPicture',
+    method: 'get',
+    path,
+    summary: 'Get the picture of a person',
+    source: 'Operations of our own: what is uploaded can be seen',
+    extra: true,
+    access: 'connection',
+    reply: [200, pictureFile, 'versioned'],
+    handle: async ({ params: { mvUid } }, { caller, profiles }) => {
+      const { bytes, type, version } = await profiles.pictures.get(asConnection(caller, mvUid), mvUid)
+      return answer(bytes, { version, headers: { 'content-type': type } })
+    },
+  }),
+  operation({
+    id: 'deletePicture',
+    method: 'delete',
+    path,
+    summary: 'Remove the picture of a person',
+    source: 'Operations of our own: what is uploaded can be removed',
+    extra: true,
+    access: 'person',
+    reply: [204],
+    handle: ({ params: { mvUid } }, { caller, profiles, ifMatch }) =>
+      profiles.pictures.remove(caller, mvUid, ifMatch),
+  }),
+]

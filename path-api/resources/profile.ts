@@ -1,0 +1,64 @@
+import type { StoredPerson } from '../../records/profiles/persons.ts'
+import { asConnection } from '../../records/profiles/profiles.ts'
+import { Person, PersonUpdate, personFields } from '../../schemas/person.ts'
+import { answer } from '../answer.ts'
+import { operation } from '../operation.ts'
+import { requireSameId, shown } from './belongings.ts'
+
+const path = '/profile/{mvUid}'
+const source = 'Endpoints, Profile (persons); Resources and their fields, Relation'
+
+const cardOf = ({ id, name, picture }: StoredPerson): Person => ({
+  id,
+  name,
+  picture: picture ? `/profile/${id}/picture` : null,
+})
+
+const personOf = (stored: StoredPerson): Person => ({ ...shown(personFields, stored), ...cardOf(stored) })
+
+export const profile = [
+  operation({
+    id: 'getPerson',
+    method: 'get',
+    path,
+    summary: 'Get a person',
+    description: 'To a connection it shows the name and the picture, no more.',
+    source,
+    access: 'connection',
+    reply: [200, Person, 'versioned'],
+    handle: async ({ params: { mvUid } }, { caller, profiles }) => {
+      const person = await profiles.persons.get(asConnection(caller, mvUid), mvUid)
+      const shown = caller.userId === mvUid || caller.roles.includes('admin') ? personOf : cardOf
+      return answer(shown(person), { version: person.version })
+    },
+  }),
+  operation({
+    id: 'updatePerson',
+    method: 'put',
+    path,
+    summary: 'Save a person',
+    source,
+    access: 'person',
+    body: PersonUpdate,
+    reply: [200, Person, 'versioned'],
+    errors: ['IdMismatch', 'RuleViolated'],
+    handle: async ({ params: { mvUid }, body }, { caller, profiles, ifMatch }) => {
+      const { id, picture: _, ...input } = body
+      if (id !== undefined) requireSameId('id', id, mvUid)
+      const person = await profiles.persons.save(caller, mvUid, input, ifMatch)
+      return answer(personOf(person), { version: person.version })
+    },
+  }),
+  operation({
+    id: 'deletePerson',
+    method: 'delete',
+    path,
+    summary: 'Remove a person',
+    description:
+      'Everything goes: picture, addresses, contacts, relations, connections, and their history. The account stays.',
+    source,
+    access: 'person',
+    reply: [204],
+    handle: ({ params: { mvUid } }, { caller, profiles, ifMatch }) => profiles.remove(caller, mvUid, ifMatch),
+  }),
+]

@@ -1,0 +1,109 @@
+import { relationIdOf, relationNumberOf } from '../../records/profiles/relations.ts'
+import {
+  Relation,
+  RelationAnswer,
+  RelationCreate,
+  RelationQuestion,
+  RelationUpdate,
+  relationFields,
+} from '../../schemas/relation.ts'
+import { answer } from '../answer.ts'
+import { list } from '../list.ts'
+import { operation } from '../operation.ts'
+import { requireSameId, shown } from './belongings.ts'
+
+const about = {
+  source: 'Endpoints, Profile (persons); Resources and their fields, Relation',
+  access: 'person',
+} as const
+
+const path = '/profile/{mvUid}/relation'
+const one = '/profile/{mvUid}/relation/{relationId}'
+
+const relationOf = (stored: Omit<Relation, 'id'> & { relationId: number }): Relation => ({
+  id: relationIdOf(stored.relationId),
+  ...shown(relationFields, stored),
+})
+
+export const relations = [
+  list({
+    ...about,
+    id: 'listRelations',
+    path,
+    summary: 'List the relations of a person',
+    item: Relation,
+    handle: async ({ params, page }, { caller, profiles }) => {
+      const found = await profiles.relations.list(caller, params.mvUid, page)
+      return { ...found, items: found.items.map(relationOf) }
+    },
+  }),
+  operation({
+    ...about,
+    id: 'addRelation',
+    method: 'post',
+    path,
+    summary: 'Add a relation of a person',
+    description: 'Answers 409 when the body wants an id that another relation of the person has.',
+    body: RelationCreate,
+    reply: [201, Relation, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params: { mvUid }, body }, { caller, profiles, newId }) => {
+      const added = await profiles.relations.create(caller, mvUid, body, newId())
+      const relation = relationOf(added)
+      return answer(relation, {
+        version: added.version,
+        location: `/profile/${mvUid}/relation/${relation.id}`,
+      })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'checkRelation',
+    method: 'post',
+    path: '/profile/{mvUid}/relation/owns',
+    summary: 'Tell whether a relation is one of this person',
+    body: RelationQuestion,
+    reply: [200, RelationAnswer],
+    handle: async ({ params: { mvUid }, body }, { caller, profiles }) => ({
+      owns: await profiles.relations.has(caller, mvUid, relationNumberOf(body.relationId)),
+    }),
+  }),
+  operation({
+    ...about,
+    id: 'getRelation',
+    method: 'get',
+    path: one,
+    summary: 'Get a relation',
+    reply: [200, Relation, 'versioned'],
+    handle: async ({ params: { mvUid, relationId } }, { caller, profiles }) => {
+      const found = await profiles.relations.get(caller, mvUid, relationNumberOf(relationId))
+      return answer(relationOf(found), { version: found.version })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'updateRelation',
+    method: 'put',
+    path: one,
+    summary: 'Replace a relation',
+    body: RelationUpdate,
+    reply: [200, Relation, 'versioned'],
+    errors: ['IdMismatch', 'RuleViolated'],
+    handle: async ({ params, body: { id, ...body } }, { caller, profiles, ifMatch }) => {
+      const number = relationNumberOf(params.relationId)
+      if (id !== undefined) requireSameId('id', relationNumberOf(id), number)
+      const updated = await profiles.relations.update(caller, params.mvUid, number, body, ifMatch)
+      return answer(relationOf(updated), { version: updated.version })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'deleteRelation',
+    method: 'delete',
+    path: one,
+    summary: 'Delete a relation with its addresses and contacts',
+    reply: [204],
+    handle: ({ params: { mvUid, relationId } }, { caller, profiles, ifMatch }) =>
+      profiles.removeRelation(caller, mvUid, relationNumberOf(relationId), ifMatch),
+  }),
+]

@@ -1,0 +1,70 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { type AddressCreate, addressFields } from '../../schemas/address.ts'
+import type { Caller } from '../caller.ts'
+import type { Page } from '../listing.ts'
+import type { Saved } from '../parse-format.ts'
+import { Store } from '../store.ts'
+import { inTransaction, type Records } from '../transaction.ts'
+import { complete } from './complete.ts'
+import { takeTurn } from './ledger.ts'
+import { unlessMade } from './once.ts'
+import { belonging, type IfMatch, type Owner, ownerFields, type PageOf, privateTo } from './owner.ts'
+import type { Relations } from './relations.ts'
+
+const fields = Type.Object(addressFields)
+const StoredAddress = Type.Object({ ...ownerFields, ...addressFields })
+type StoredAddress = Static<typeof StoredAddress>
+
+/** The addresses of persons and of their relations. */
+export class Addresses {
+  readonly #records: Records
+  readonly #relations: Relations
+  readonly store
+
+  constructor(records: Records, relations: Relations) {
+    this.#records = records
+    this.#relations = relations
+    this.store = new Store(records, {
+      collection: 'profile.addresses',
+      schema: StoredAddress,
+      lists: { own: { by: ['mvUid', 'relationId'], sort: 'createdAt', order: 'asc' } },
+    })
+  }
+
+  /** @throws NotFound when the owner is a relation that is not there */
+  async list(caller: Caller, owner: Owner, page: PageOf): Promise<Page<Saved<StoredAddress>>> {
+    await this.#relations.require(caller, owner)
+    return this.store.list(caller, 'own', { where: { ...owner }, ...page })
+  }
+
+  /** @throws NotFound */
+  get(caller: Caller, owner: Owner, id: string) {
+    return this.store.get(caller, { id: belonging(owner.mvUid, id), ...owner })
+  }
+
+  /** @throws NotFound when the owner is a relation that is not there */
+  create(caller: Caller, owner: Owner, input: AddressCreate, newId: string) {
+    const id = belonging(owner.mvUid, newId)
+    const address = { ...complete(fields, input), ...owner }
+    return unlessMade(
+      () =>
+        inTransaction(this.#records, async (tx) => {
+          if (owner.relationId !== null) await takeTurn(this.#records, tx, owner.mvUid)
+          await this.#relations.require(caller, owner, tx)
+          return this.store.create(caller, address, privateTo(owner.mvUid), { tx, id })
+        }),
+      () => this.get(caller, owner, newId),
+    )
+  }
+
+  /** @throws NotFound; PreconditionFailed */
+  update(caller: Caller, owner: Owner, id: string, input: AddressCreate, ifMatch: IfMatch) {
+    const next = { ...complete(fields, input), ...owner }
+    return this.store.update(caller, { id: belonging(owner.mvUid, id), ...owner }, () => next, { ifMatch })
+  }
+
+  /** @throws NotFound; PreconditionFailed */
+  remove(caller: Caller, owner: Owner, id: string, ifMatch: IfMatch): Promise<void> {
+    return this.store.remove(caller, { id: belonging(owner.mvUid, id), ...owner }, { ifMatch })
+  }
+}

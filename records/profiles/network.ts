@@ -1,0 +1,114 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { ConnectionStateEnum } from '../../schemas/enum.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Connection } from '../../schemas/network.ts'
+import type { Caller } from '../caller.ts'
+import type { Page } from '../listing.ts'
+import type { Saved } from '../parse-format.ts'
+import { Store } from '../store.ts'
+import { inTransaction, type Records, type Transaction } from '../transaction.ts'
+import { takeTurn } from './ledger.ts'
+import { belonging, type IfMatch, type PageOf, privateTo, service } from './owner.ts'
+
+const StoredConnection = Type.Object({
+  mvUid: Type.String(),
+  other: Type.String(),
+  state: ConnectionStateEnum,
+})
+type StoredConnection = Static<typeof StoredConnection>
+
+/** Who is connected with whom. Each side has a record of its own; both are always written together. */
+export class Network {
+  readonly #records: Records
+  readonly store
+
+  constructor(records: Records) {
+    this.#records = records
+    this.store = new Store(records, {
+      collection: 'profile.connections',
+      schema: StoredConnection,
+      lists: { own: { by: ['mvUid'], sort: 'createdAt', order: 'asc' } },
+    })
+  }
+
+  list(caller: Caller, mvUid: string, page: PageOf): Promise<Page<Saved<StoredConnection>>> {
+    return this.store.list(caller, 'own', { where: { mvUid }, ...page })
+  }
+
+  /** @throws NotFound */
+  get(caller: Caller, mvUid: string, other: string) {
+    return this.store.get(caller, { id: belonging(mvUid, other) })
+  }
+
+  async areConnected(mvUid: string, other: string): Promise<boolean> {
+    const state = 'CONNECTED'
+    const found = await this.#find(service, mvUid, { state, id: belonging(mvUid, other) })
+    return found !== undefined
+  }
+
+  /**
+   * Asks the other user for a connection, or accepts when the other one has asked; to repeat it changes nothing.
+   * @throws RuleViolated when the other is oneself or no user
+   */
+  async ask(caller: Caller, mvUid: string, other: string) {
+    const message = other === mvUid ? 'must be somebody else' : 'must be a user of this service'
+    if (other === mvUid || !(await isUser(this.#records, other))) {
+      throw new ServiceError('RuleViolated', { violations: [{ path: 'mvUid', code: 'user', message }] })
+    }
+    return inTransaction(this.#records, async (tx) => {
+      await this.#takeTurns(tx, mvUid, other)
+      const mine = await this.#find(caller, mvUid, { id: belonging(mvUid, other) }, tx)
+      if (mine === undefined) return this.#begin(caller, tx, mvUid, other)
+      return mine.state === 'PENDING_IN' ? this.#accept(caller, tx, mvUid, other) : mine
+    })
+  }
+
+  /** Ends a connection, or the request for one, for both sides. @throws NotFound; PreconditionFailed */
+  end(caller: Caller, mvUid: string, other: string, ifMatch: IfMatch): Promise<void> {
+    return inTransaction(this.#records, async (tx) => {
+      await this.#takeTurns(tx, mvUid, other)
+      await this.store.remove(caller, { id: belonging(mvUid, other) }, { tx, ifMatch })
+      await this.forget(caller, mvUid, other, tx)
+    })
+  }
+
+  /** Removes the other side's record of a connection. */
+  forget(caller: Caller, mvUid: string, other: string, tx: Transaction): Promise<void> {
+    return this.store.remove({ ...caller, unrestricted: true }, { id: belonging(other, mvUid) }, { tx })
+  }
+
+  async #begin(caller: Caller, tx: Transaction, mvUid: string, other: string) {
+    const theirs = { mvUid: other, other: mvUid, state: 'PENDING_IN' as const }
+    await this.store.create(caller, theirs, privateTo(other), { tx, id: belonging(other, mvUid) })
+    const mine = { mvUid, other, state: 'PENDING_OUT' as const }
+    return this.store.create(caller, mine, privateTo(mvUid), { tx, id: belonging(mvUid, other) })
+  }
+
+  async #accept(caller: Caller, tx: Transaction, mvUid: string, other: string) {
+    const connected = (now: StoredConnection) => ({ ...now, state: 'CONNECTED' as const })
+    const both = { ...caller, unrestricted: true } as const
+    await this.store.update(both, { id: belonging(other, mvUid) }, connected, { tx })
+    return this.store.update(caller, { id: belonging(mvUid, other) }, connected, { tx })
+  }
+
+  /** In the order of the ids, so that the two sides wait for each other and not both for one another. */
+  async #takeTurns(tx: Transaction, ...sides: [string, string]): Promise<void> {
+    for (const mvUid of sides.sort()) await takeTurn(this.#records, tx, mvUid)
+  }
+
+  async #find(
+    caller: Caller,
+    mvUid: string,
+    key: { id: string; state?: Connection['state'] },
+    tx?: Transaction,
+  ) {
+    const { items } = await this.store.list(caller, 'own', { where: { mvUid, ...key }, limit: 1 }, { tx })
+    return items[0]
+  }
+}
+
+/** Whether there is an account with this id. */
+export async function isUser({ db }: Records, mvUid: string): Promise<boolean> {
+  const users = db.collection<{ _id: string }>('_User')
+  return (await users.findOne({ _id: mvUid }, { projection: { _id: 1 } })) !== null
+}

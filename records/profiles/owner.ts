@@ -1,0 +1,52 @@
+import { Type } from '@sinclair/typebox'
+import type { Caller, Permissions } from '../caller.ts'
+import type { PageQuery } from '../listing.ts'
+
+/** The versions that the caller accepts to overwrite. */
+export type IfMatch = readonly number[] | '*' | undefined
+
+/** Which part of a list is asked for. */
+export type PageOf = Omit<PageQuery<unknown>, 'where'>
+
+/** Whose address or contact it is: the person's own (null), or that of one of their relations. */
+export interface Owner {
+  mvUid: string
+  relationId: number | null
+}
+export const ownerFields = {
+  mvUid: Type.String(),
+  relationId: Type.Union([Type.Integer(), Type.Null()]),
+}
+
+/**
+ * The stored id of what belongs to a person. It begins with the user's id, so that all that is kept about one person,
+ * history included, lies together and is found, exported and removed by one range.
+ */
+export const belonging = (mvUid: string, id: string): string => `${mvUid}-${id}`
+
+/** The stored ids of all that belongs to a person; '.' is the character after '-'. */
+export const rangeOf = (mvUid: string) => ({ $gte: `${mvUid}-`, $lt: `${mvUid}.` })
+
+/** The id that clients see. */
+export const ownId = (mvUid: string, id: string): string => id.slice(mvUid.length + 1)
+
+/** The role of those whom a person is connected with; it exists only while a request is served. */
+export const connectionRole = (mvUid: string): string => `connection-of-${mvUid}`
+
+const writers = (mvUid: string): string[] => [mvUid, 'role:admin']
+
+export const privateTo = (mvUid: string): Permissions => ({ read: writers(mvUid), write: writers(mvUid) })
+
+export const sharedByConnection = (mvUid: string): Permissions => ({
+  read: [...writers(mvUid), `role:${connectionRole(mvUid)}`],
+  write: writers(mvUid),
+})
+
+/** The service itself, where it must know more than the caller may see. */
+export const service: Caller = {
+  userId: '',
+  roles: [],
+  application: 'service',
+  requestId: '',
+  unrestricted: true,
+}

@@ -1,0 +1,96 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { ServiceError } from '../../schemas/errors.ts'
+import { type PersonUpdate, personFields } from '../../schemas/person.ts'
+import type { Caller } from '../caller.ts'
+import type { Saved } from '../parse-format.ts'
+import { Store } from '../store.ts'
+import { inTransaction, type Records, type Transaction } from '../transaction.ts'
+import { complete } from './complete.ts'
+import { wasRemoved } from './ledger.ts'
+import { type IfMatch, service, sharedByConnection } from './owner.ts'
+
+const fields = Type.Object(personFields)
+const StoredPerson = Type.Object({
+  ...personFields,
+  /** Whether there is a picture: with it the person's version changes. */
+  picture: Type.Boolean(),
+})
+export type StoredPerson = Saved<Static<typeof StoredPerson>>
+
+type User = { _id: string; email: string; name?: string; language?: string }
+
+type PersonInput = Omit<PersonUpdate, 'id' | 'picture'>
+
+/** The persons behind the accounts; a person's id is the user's id. */
+export class Persons {
+  readonly #records: Records
+  readonly store
+
+  constructor(records: Records) {
+    this.#records = records
+    this.store = new Store(records, { collection: 'profile.persons', schema: StoredPerson, lists: {} })
+  }
+
+  /** @throws NotFound for a person who was removed */
+  async get(caller: Caller, mvUid: string): Promise<StoredPerson> {
+    try {
+      return await this.store.get(caller, { id: mvUid })
+    } catch (error) {
+      if (!is(error, 'NotFound') || !(await this.#begin(mvUid))) throw error
+      return this.store.get(caller, { id: mvUid })
+    }
+  }
+
+  /**
+   * Saves the complete person, for the first time too.
+   * @throws PreconditionFailed, also when a version is expected and there is none
+   */
+  async save(caller: Caller, mvUid: string, input: PersonInput, ifMatch: IfMatch): Promise<StoredPerson> {
+    const next = complete(fields, input)
+    const update = () =>
+      this.store.update(caller, { id: mvUid }, ({ picture }) => ({ ...next, picture }), { ifMatch })
+    try {
+      return await update()
+    } catch (error) {
+      if (!is(error, 'NotFound')) throw error
+      if (ifMatch !== undefined) throw new ServiceError('PreconditionFailed')
+    }
+    try {
+      return await inTransaction(this.#records, (tx) => this.#create(caller, mvUid, next, tx))
+    } catch (error) {
+      if (is(error, 'Conflict')) return update()
+      throw error
+    }
+  }
+
+  /** Notes whether there is a picture. @returns whether there was one; @throws NotFound */
+  async notePicture(caller: Caller, mvUid: string, tx: Transaction, picture: boolean): Promise<boolean> {
+    const before = await this.store.get(caller, { id: mvUid }, { tx })
+    await this.store.update(caller, { id: mvUid }, (now) => ({ ...now, picture }), { tx })
+    return before.picture
+  }
+
+  /**
+   * Makes the person of an account that never had one, by the name that the account tells.
+   * @returns false when there is no such account, or its person was removed on purpose
+   */
+  async #begin(mvUid: string): Promise<boolean> {
+    const users = this.#records.db.collection<User>('_User')
+    const user = await users.findOne({ _id: mvUid })
+    if (user === null || (await wasRemoved(this.#records, mvUid))) return false
+    const displayName = user.name ?? user.email.slice(0, user.email.indexOf('@'))
+    const person = complete(fields, { name: { displayName }, language: user.language })
+    await this.store.create(service, { ...person, picture: false }, sharedByConnection(mvUid), { id: mvUid })
+    return true
+  }
+
+  #create(caller: Caller, mvUid: string, person: Static<typeof fields>, tx: Transaction) {
+    return this.store.create(caller, { ...person, picture: false }, sharedByConnection(mvUid), {
+      tx,
+      id: mvUid,
+    })
+  }
+}
+
+const is = (error: unknown, name: ServiceError['error']): boolean =>
+  error instanceof ServiceError && error.error === name

@@ -1,0 +1,85 @@
+import type { ClientSession, IndexDescription } from 'mongodb'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Caller } from '../caller.ts'
+import { changeOf } from '../history.ts'
+import { inTransaction, type Records } from '../transaction.ts'
+import { Addresses } from './addresses.ts'
+import { Contacts } from './contacts.ts'
+import { forgetPerson } from './forget.ts'
+import { closeLedger, noteRemoval, takeTurn } from './ledger.ts'
+import { isUser, Network } from './network.ts'
+import { connectionRole, type IfMatch } from './owner.ts'
+import { Persons } from './persons.ts'
+import { Pictures } from './pictures.ts'
+import { Relations } from './relations.ts'
+import { removeAll } from './remove-all.ts'
+
+/** All that is kept about the persons behind the accounts. */
+export class Profiles {
+  readonly #records: Records
+  readonly persons: Persons
+  readonly pictures: Pictures
+  readonly relations: Relations
+  readonly addresses: Addresses
+  readonly contacts: Contacts
+  readonly network: Network
+
+  constructor(records: Records) {
+    this.#records = records
+    this.persons = new Persons(records)
+    this.pictures = new Pictures(records, this.persons)
+    this.relations = new Relations(records)
+    this.addresses = new Addresses(records, this.relations)
+    this.contacts = new Contacts(records, this.relations)
+    this.network = new Network(records)
+  }
+
+  /** The collections and the indexes that they need: server start creates them. */
+  indexes(): [collection: string, IndexDescription[]][] {
+    const { persons, pictures, relations, addresses, contacts, network } = this
+    return [persons, pictures, relations, addresses, contacts, network].map(({ store }) => store.indexes())
+  }
+
+  /** Whether there is a user with this id, whether or not anything is kept about the person. */
+  isUser(mvUid: string): Promise<boolean> {
+    return isUser(this.#records, mvUid)
+  }
+
+  /** Removes a relation with its addresses and contacts. @throws NotFound; PreconditionFailed */
+  removeRelation(caller: Caller, mvUid: string, relationId: number, ifMatch: IfMatch): Promise<void> {
+    return inTransaction(this.#records, async (tx) => {
+      await takeTurn(this.#records, tx, mvUid)
+      const { id } = await this.relations.get(caller, mvUid, relationId, tx)
+      await this.relations.store.remove(caller, { id }, { tx, ifMatch })
+      for (const { store } of [this.addresses, this.contacts]) {
+        await removeAll(store, caller, tx, { mvUid, relationId })
+      }
+    })
+  }
+
+  /** Removes a person with everything that is kept about them; the account stays. @throws NotFound; PreconditionFailed */
+  remove(caller: Caller, mvUid: string, ifMatch: IfMatch): Promise<void> {
+    return inTransaction(this.#records, async (tx) => {
+      const { version } = await this.persons.store.get(caller, { id: mvUid }, { tx })
+      if (Array.isArray(ifMatch) && !ifMatch.includes(version))
+        throw new ServiceError('PreconditionFailed', { version })
+      await forgetPerson(this.#records.db, mvUid, tx.session)
+      await noteRemoval(this.#records, tx, mvUid)
+      const by = { caller, at: this.#records.clock() }
+      const removal = { action: 'delete' as const, version: version + 1, before: null, changed: [] }
+      tx.changes.push(changeOf('profile.persons', mvUid, by, removal))
+    })
+  }
+
+  /** Removes everything that is kept about the person of an account that goes, in its transaction. */
+  async forget(session: ClientSession, mvUid: string): Promise<void> {
+    await forgetPerson(this.#records.db, mvUid, session)
+    await closeLedger(this.#records, mvUid, session)
+  }
+}
+
+/** The caller as one who is connected with this user. The access rule has to have found that out. */
+export const asConnection = (caller: Caller, mvUid: string): Caller => ({
+  ...caller,
+  roles: [...caller.roles, connectionRole(mvUid)],
+})
