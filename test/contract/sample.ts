@@ -182,21 +182,40 @@ const sampleOperations: Operation[] = [
   }),
 ]
 
-export interface Sample {
+interface Frame {
   url: string
   /** What the frame logged. */
   logged: { facts: object; message: string }[]
-  db: Db
   close(): Promise<void>
 }
 
+export interface Sample extends Frame {
+  db: Db
+  /** Another instance of the service, on the same database. */
+  startPeer(): Promise<Frame>
+  stopDatabase(): Promise<void>
+}
+
+type Options = Partial<PathApiOptions>
+
 /** A server of the sample operations alone. The token `user-X` is user X, `admin-X` an administrator. */
-export async function startSample(options: Partial<PathApiOptions> = {}): Promise<Sample> {
-  const logged: Sample['logged'] = []
+export async function startSample(options: Options = {}): Promise<Sample> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sample-'))
   const engine = await startEmbeddedMongo({ dataDir })
-  const client = await MongoClient.connect(engine.uri)
+  const client = await MongoClient.connect(engine.uri, { serverSelectionTimeoutMS: 500 })
   const db = client.db('sample')
+  const frame = await startFrame(db, options)
+  const close = async () => {
+    await frame.close()
+    await client.close()
+    await engine.stop()
+    await rm(dataDir, { recursive: true })
+  }
+  return { ...frame, db, close, startPeer: () => startFrame(db, options), stopDatabase: engine.stop }
+}
+
+async function startFrame(db: Db, options: Options): Promise<Frame> {
+  const logged: Frame['logged'] = []
   const api = await createPathApi({
     services: { readiness: async () => ({ database: true }) } as unknown as Services,
     tokens: {
@@ -217,17 +236,13 @@ export async function startSample(options: Partial<PathApiOptions> = {}): Promis
     operations: sampleOperations,
     ...options,
   })
-  const app = express().use(giveId, api)
-  const server: Server = createServer(app).listen(0, '127.0.0.1')
+  const server: Server = createServer(express().use(giveId, api)).listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const close = async () => {
     server.closeAllConnections()
     await new Promise((resolve) => server.close(resolve))
-    await client.close()
-    await engine.stop()
-    await rm(dataDir, { recursive: true })
   }
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, logged, db, close }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, logged, close }
 }
 
 /** What the service does before the frame: every request has an id, and its answer says it. */
