@@ -6,11 +6,6 @@ import { RecordIds } from './records.ts'
 import { Storage, type WritableView } from './storage.ts'
 import { Blocked, Transactions } from './transactions.ts'
 
-export interface EngineOptions {
-  /** How long a transaction may stay open. */
-  transactionLifetimeMs?: number
-}
-
 export class Engine {
   readonly storage: Storage
   readonly catalog = new Catalog()
@@ -18,12 +13,13 @@ export class Engine {
   readonly ids = new RecordIds()
   readonly transactions: Transactions
   readonly startedAt = Date.now()
+  /** How long the TTL monitor rests between two rounds. */
   ttlSleepSeconds = 60
 
-  constructor(file: string, { transactionLifetimeMs = 60_000 }: EngineOptions = {}) {
+  constructor(file: string) {
     this.storage = new Storage(file)
     this.catalog.load(this.storage)
-    this.transactions = new Transactions(this.storage, transactionLifetimeMs)
+    this.transactions = new Transactions(this.storage)
   }
 
   /** A write outside transactions: waits, without having changed anything, while a transaction claims what it touches. */

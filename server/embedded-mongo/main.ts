@@ -69,7 +69,8 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
     process.exit(0)
   }
   process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
+  // Ctrl-C reaches the whole process group: a parent drains first and then says so.
+  process.on('SIGINT', process.send ? () => {} : stop)
   // The parent is gone, by kill -9 too: nothing stays behind.
   process.on('disconnect', stop)
   const uri = `mongodb://127.0.0.1:${bound}`

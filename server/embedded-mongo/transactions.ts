@@ -53,13 +53,13 @@ const MOST_SESSIONS = 10_000
 
 export class Transactions {
   readonly #storage: Storage
-  readonly #lifetimeMs: number
+  /** How long a transaction may stay open. */
+  lifetimeMs = 60_000
   readonly #claims = new Map<string, Transaction>()
   readonly #sessions = new Map<string, Session>()
 
-  constructor(storage: Storage, lifetimeMs: number) {
+  constructor(storage: Storage) {
     this.#storage = storage
-    this.#lifetimeMs = lifetimeMs
   }
 
   /** @throws 225 for a number that is not newer than the session's last */
@@ -74,7 +74,7 @@ export class Transactions {
       throw new CommandError(50911, `Transaction ${number} has already been started.`)
     if (last?.transaction?.state === 'active') this.abort(last.transaction)
     const transaction = new Transaction(this.#storage.snapshot(), catalogVersion)
-    transaction.timer = setTimeout(() => this.abort(transaction), this.#lifetimeMs)
+    transaction.timer = setTimeout(() => this.abort(transaction), this.lifetimeMs)
     this.#sessions.delete(id)
     this.#sessions.set(id, { number, transaction })
     this.#forgetOldest()

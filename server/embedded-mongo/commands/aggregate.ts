@@ -3,7 +3,7 @@ import type { Document } from 'bson'
 import { checkNamespace } from '../catalog.ts'
 import { collationOf } from '../collation.ts'
 import { fail } from '../errors.ts'
-import { checkPipeline, runPipeline } from '../expressions.ts'
+import { checkPipeline, runPipeline, splitPipeline } from '../pipeline.ts'
 import { find, type Query } from '../query.ts'
 import { scanRecords } from '../records.ts'
 import { decode, encode, integer, isNumeric, isObject, promote, toNumber, truthy } from '../values.ts'
@@ -36,29 +36,6 @@ export const aggregate: Command = {
       'firstBatch',
     )
   },
-}
-
-/** What a find can do of a pipeline: leading $match, then $sort, $skip and $limit, each at most once, in this order. */
-export const splitPipeline = (
-  pipeline: Document[],
-): { query: Pick<Query, 'filter' | 'sort' | 'skip' | 'limit'>; rest: Document[] } => {
-  const query: Pick<Query, 'filter' | 'sort' | 'skip' | 'limit'> = { filter: {} }
-  let at = 0
-  const next = (name: string): unknown => {
-    const stage = pipeline[at]
-    if (!stage || !Object.hasOwn(stage, name)) return undefined
-    at++
-    return stage[name]
-  }
-  const filters: unknown[] = []
-  for (let filter = next('$match'); filter !== undefined; filter = next('$match')) filters.push(filter)
-  if (filters.length > 0) query.filter = (filters.length === 1 ? filters[0] : { $and: filters }) as Document
-  query.sort = next('$sort')
-  const skip = next('$skip')
-  if (skip !== undefined) query.skip = integer(skip, '$skip', 0)
-  const limit = next('$limit')
-  if (limit !== undefined) query.limit = integer(limit, '$limit', 0, 1)
-  return { query, rest: pipeline.slice(at) }
 }
 
 /** `[{$group: {_id: 1, n: {$sum: 1}}}]`, which is how drivers count: the name of the sum. */

@@ -1,9 +1,9 @@
 /** What a driver, a monitor or an administrator asks about the server itself. */
-import { type Document, Int32 } from 'bson'
+import type { Document } from 'bson'
 import { fail } from '../errors.ts'
+import { splitPipeline } from '../pipeline.ts'
 import { type Examined, find, prepare, type Query } from '../query.ts'
 import { isNumeric, isObject, toNumber } from '../values.ts'
-import { splitPipeline } from './aggregate.ts'
 import { type Command, type Context, target } from './context.ts'
 
 const VERSION = '7.0.0'
@@ -68,7 +68,8 @@ const connectionStatus: Command = {
 
 const parameters = ({ engine }: Context): Document => ({
   featureCompatibilityVersion: { version: '7.0' },
-  ttlMonitorSleepSecs: new Int32(engine.ttlSleepSeconds),
+  ttlMonitorSleepSecs: engine.ttlSleepSeconds,
+  transactionLifetimeLimitSeconds: engine.transactions.lifetimeMs / 1000,
 })
 
 const getParameter: Command = {
@@ -83,11 +84,17 @@ const getParameter: Command = {
 const setParameter: Command = {
   run(context) {
     const { engine, command } = context
-    const seconds = command.ttlMonitorSleepSecs
-    if (!isNumeric(seconds) || toNumber(seconds) < 1)
-      return fail(72, 'only ttlMonitorSleepSecs, at least 1, can be set')
-    const was = engine.ttlSleepSeconds
-    engine.ttlSleepSeconds = toNumber(seconds)
+    const { ttlMonitorSleepSecs, transactionLifetimeLimitSeconds } = command
+    const seconds = toNumber(ttlMonitorSleepSecs ?? transactionLifetimeLimitSeconds)
+    if (!(seconds > 0))
+      return fail(
+        72,
+        'only ttlMonitorSleepSecs and transactionLifetimeLimitSeconds can be set, to a positive number',
+      )
+    const name = ttlMonitorSleepSecs === undefined ? 'transactionLifetimeLimitSeconds' : 'ttlMonitorSleepSecs'
+    const was = parameters(context)[name]
+    if (name === 'ttlMonitorSleepSecs') engine.ttlSleepSeconds = seconds
+    else engine.transactions.lifetimeMs = seconds * 1000
     return { was, ok: 1 }
   },
 }

@@ -1,0 +1,133 @@
+/** Aggregation pipelines: what a find can do is split off, the rest runs in mingo. */
+import type { Document } from 'bson'
+import { Aggregator } from 'mingo/aggregator'
+import { Context } from 'mingo/core'
+import * as allStages from 'mingo/operators/pipeline'
+import * as projections from 'mingo/operators/projection'
+import * as windows from 'mingo/operators/window'
+import type { Collation } from './compare.ts'
+import { fail } from './errors.ts'
+import { operators, settings } from './expressions.ts'
+import { compileFilter } from './matcher.ts'
+import type { Query } from './query.ts'
+import { sorter } from './sort.ts'
+import { integer, isObject, promote, put } from './values.ts'
+
+interface PipelineOptions {
+  collation?: Collation | undefined
+  variables?: Document | undefined
+  /** The documents of another collection, for $lookup and $unionWith. */
+  collection?: (name: string) => Document[]
+}
+
+interface Items {
+  filter(test: (item: unknown) => boolean): Items
+  transform(run: (all: Document[]) => Iterator<Document>): Items
+}
+type Stage = (items: Items, body: Document, options: unknown) => Items
+
+const { $out: _out, $merge: _merge, ...stages } = allStages as unknown as Record<string, Stage>
+
+const refusedStages = new Set([
+  '$out',
+  '$merge',
+  '$changeStream',
+  '$geoNear',
+  '$indexStats',
+  '$collStats',
+  '$currentOp',
+  '$listSessions',
+  '$planCacheStats',
+  '$search',
+  '$vectorSearch',
+])
+
+const stagesFor = (options: PipelineOptions): Record<string, Stage> => ({
+  ...stages,
+  $match: (items, filter) => items.filter(compileFilter(filter, options)),
+  $sort: (items, spec) =>
+    items.transform((all) => [...all].sort(sorter(spec, options.collation))[Symbol.iterator]()),
+  // A group's missing id is null.
+  $group: (items, body, context) =>
+    (stages.$group as Stage)(items, { ...body, _id: { $ifNull: [body._id, null] } }, context),
+})
+
+/** @throws 40324 for a stage nobody knows, 115 for one this engine refuses */
+export const checkPipeline = (pipeline: unknown): Document[] => {
+  if (!Array.isArray(pipeline))
+    return fail(14, "BSON field 'pipeline' is the wrong type, expected type 'array'")
+  for (const stage of pipeline) {
+    if (!isObject(stage)) fail(14, 'Each element of the pipeline must be an object')
+    const names = Object.keys(stage)
+    if (names.length !== 1)
+      fail(40323, 'A pipeline stage specification object must contain exactly one field.')
+    const name = names[0] as string
+    if (refusedStages.has(name)) fail(115, `stage ${name} is not supported by this engine`)
+    if (!Object.hasOwn(stages, name)) fail(40324, `Unrecognized pipeline stage name: '${name}'`)
+    for (const inner of innerPipelines(name, stage[name])) checkPipeline(inner)
+  }
+  return pipeline
+}
+
+const innerPipelines = (name: string, body: unknown): unknown[] => {
+  if (!isObject(body)) return []
+  if (name === '$facet') return Object.values(body)
+  return body.pipeline === undefined ? [] : [body.pipeline]
+}
+
+/** Filters stay exact; everything else is computed with JavaScript numbers. */
+const promoteStages = (pipeline: Document[]): Document[] =>
+  pipeline.map((stage) => {
+    const [name, body] = Object.entries(stage)[0] as [string, unknown]
+    if (name === '$match') return stage
+    const copy = promote(body)
+    if (name === '$facet')
+      for (const [key, inner] of Object.entries(body as Document))
+        put(copy as Document, key, promoteStages(inner))
+    else if (isObject(body) && Array.isArray(body.pipeline))
+      put(copy as Document, 'pipeline', promoteStages(body.pipeline))
+    return { [name]: copy }
+  })
+
+/** Runs a checked pipeline over documents. */
+export const runPipeline = (
+  pipeline: Document[],
+  documents: Iterable<Document>,
+  options: PipelineOptions,
+): Document[] => {
+  const context = Context.init({
+    ...operators,
+    projection: projections,
+    window: windows,
+    pipeline: stagesFor(options),
+  } as never)
+  const all = { ...settings(context, options.variables), collectionResolver: options.collection }
+  return new Aggregator(promoteStages(pipeline), all as never).run(promoted(documents) as never) as Document[]
+}
+
+function* promoted(documents: Iterable<Document>): Iterable<Document> {
+  for (const document of documents) yield promote(document) as Document
+}
+
+type Head = Pick<Query, 'filter' | 'sort' | 'skip' | 'limit'>
+
+/** What a find can do of a pipeline: leading $match, then $sort, $skip and $limit, each at most once, in this order. */
+export const splitPipeline = (pipeline: Document[]): { query: Head; rest: Document[] } => {
+  const query: Head = { filter: {} }
+  let at = 0
+  const next = (name: string): unknown => {
+    const stage = pipeline[at]
+    if (!stage || !Object.hasOwn(stage, name)) return undefined
+    at++
+    return stage[name]
+  }
+  const filters: unknown[] = []
+  for (let filter = next('$match'); filter !== undefined; filter = next('$match')) filters.push(filter)
+  if (filters.length > 0) query.filter = (filters.length === 1 ? filters[0] : { $and: filters }) as Document
+  query.sort = next('$sort')
+  const skip = next('$skip')
+  if (skip !== undefined) query.skip = integer(skip, '$skip', 0)
+  const limit = next('$limit')
+  if (limit !== undefined) query.limit = integer(limit, '$limit', 0, 1)
+  return { query, rest: pipeline.slice(at) }
+}
