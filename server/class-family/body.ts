@@ -1,0 +1,81 @@
+import { code, Refusal } from './parse-request.ts'
+
+const deepest = 32
+const reserved = new Set(['__proto__', 'constructor', 'prototype'])
+
+/**
+ * Refuses what no class accepts and what Parse or the database would stumble over: nesting without end, keys that
+ * reach into prototypes, numbers that JSON cannot hold, dates that no calendar has, typed values of no such form.
+ * Level by level, since recursion would end at the stack's limit.
+ * @throws Refusal 400/107
+ */
+export function checkBody(body: unknown): void {
+  let level = [body]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > deepest) refuse(`JSON must not be nested deeper than ${deepest} levels`)
+    level = level.flatMap((value) => {
+      if (typeof value === 'number' && !Number.isFinite(value)) refuse('a number is out of range')
+      if (value === null || typeof value !== 'object') return []
+      if (!Array.isArray(value)) checkObject(value as Record<string, unknown>)
+      return Object.values(value)
+    })
+  }
+}
+
+function checkObject(value: Record<string, unknown>): void {
+  for (const name of Object.keys(value))
+    if (reserved.has(name) || name.includes('\0')) refuse('a property has a reserved name')
+  if (value.__type !== undefined && !fits(typed, value.__type, value))
+    refuse('a value does not have the form that its __type demands')
+  if (value.__op !== undefined && !fits(operations, value.__op, value))
+    refuse('an operation does not have the form that its __op demands')
+}
+
+const fits = (forms: Record<string, (value: Fields) => boolean>, name: unknown, value: Fields): boolean =>
+  typeof name === 'string' && Object.hasOwn(forms, name) && forms[name]?.(value) === true
+
+type Fields = Record<string, unknown>
+const text = (value: unknown): value is string => typeof value === 'string' && value !== ''
+const between = (value: unknown, most: number): boolean =>
+  typeof value === 'number' && Math.abs(value) <= most
+
+/** Parse's typed values; the class family keeps no files. */
+const typed: Record<string, (value: Fields) => boolean> = {
+  Date: ({ iso }) => isDate(iso),
+  Pointer: ({ className, objectId }) => text(className) && text(objectId),
+  Object: ({ className }) => text(className),
+  Relation: ({ className }) => text(className),
+  Bytes: ({ base64 }) => text(base64),
+  GeoPoint: ({ latitude, longitude }) => between(latitude, 90) && between(longitude, 180),
+  Polygon: ({ coordinates }) =>
+    Array.isArray(coordinates) && coordinates.length > 2 && coordinates.every(isPair),
+}
+
+const hasObjects = ({ objects }: Fields): boolean => Array.isArray(objects)
+const hasPointers = ({ objects }: Fields): boolean =>
+  Array.isArray(objects) && objects.every((pointer: Fields | null) => pointer?.__type === 'Pointer')
+
+/** Parse's atomic changes of a field. */
+const operations: typeof typed = {
+  Delete: () => true,
+  Increment: ({ amount }) => typeof amount === 'number',
+  SetOnInsert: ({ amount }) => amount !== undefined,
+  Add: hasObjects,
+  AddUnique: hasObjects,
+  Remove: hasObjects,
+  AddRelation: hasPointers,
+  RemoveRelation: hasPointers,
+  Batch: ({ ops }) => Array.isArray(ops) && ops.every((op: Fields | null) => typeof op?.__op === 'string'),
+}
+
+const isPair = (pair: unknown): boolean =>
+  Array.isArray(pair) && between(pair[0], 90) && between(pair[1], 180)
+
+/** A time in the years 1 to 9999, as every calendar and database has it. */
+function isDate(iso: unknown): boolean {
+  return typeof iso === 'string' && /^(?!0000)\d{4}-\d\d-\d\dT/.test(iso) && !Number.isNaN(Date.parse(iso))
+}
+
+function refuse(message: string): never {
+  throw new Refusal(400, code.invalidJson, message)
+}

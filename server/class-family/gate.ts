@@ -1,0 +1,108 @@
+import type { RequestHandler } from 'express'
+import { checkBody } from './body.ts'
+import { distinctValues } from './distinct.ts'
+import { checkListFields, type ListQuery, readListQuery } from './list-query.ts'
+import { code, type ParseRequest, Refusal } from './parse-request.ts'
+
+/** A request, or a part of a batch; `carrier` is what has its body. */
+interface Call {
+  method: unknown
+  path: string
+  carrier: { body?: unknown }
+}
+
+/**
+ * Stands inside Parse, behind the keys and the session and before every route: nobody passes without a session
+ * (open test environment: everybody does), no list is read with parameters that were not checked.
+ */
+export function createGate(open: boolean): RequestHandler {
+  return async (request, res, next) => {
+    const req = request as unknown as ParseRequest
+    try {
+      const query = await check(req, open)
+      if (query?.distinct !== undefined) res.json(await distinctValues(req, classOf(req.path), query))
+      else next()
+    } catch (error) {
+      if (error instanceof Refusal) res.status(error.status).json({ code: error.code, error: error.message })
+      else next(error)
+    }
+  }
+}
+
+/** @returns the parameters, when the request asks for a list */
+async function check(req: ParseRequest, open: boolean): Promise<ListQuery | undefined> {
+  const { isMaster, user } = req.auth
+  checkBody(req.body)
+  // The context of triggers is ours: a client must not be able to write into it.
+  if (!isMaster) req.info.context = {}
+  const calls = isBatch(req) ? batchedCalls(req.body) : [{ method: req.method, path: req.path, carrier: req }]
+  if (!open && !isMaster && !user && !calls.every(isOpenToAll))
+    throw new Refusal(401, code.invalidSession, 'Invalid session token')
+  calls.forEach(checkAccountFields)
+  const lists = await Promise.all(calls.filter(isList).map((call) => readList(req, call)))
+  if (!isBatch(req)) return lists[0]
+  if (lists.some(({ distinct }) => distinct !== undefined))
+    throw new Refusal(400, code.invalidQuery, 'distinct cannot be used inside a batch')
+  return undefined
+}
+
+/** Leaves one form of the parameters: checked, typed and in the body. */
+async function readList(req: ParseRequest, { path, carrier }: Call): Promise<ListQuery> {
+  const query = readListQuery(carrier === req ? { ...req.body, ...req.query } : (carrier.body ?? {}))
+  await checkListFields(req, classOf(path), query)
+  carrier.body = query
+  if (carrier === req) req.url = req.path
+  return query
+}
+
+/** The routes that serve people who have no session yet. */
+const openRoutes = [
+  '/users',
+  '/login',
+  '/requestpasswordreset',
+  '/verificationemailrequest',
+  '/functions/login',
+]
+
+function isOpenToAll({ method, path }: Call): boolean {
+  const route = plain(path)
+  return openRoutes.includes(route) && (method === 'POST' || route === '/login')
+}
+
+/** Accounts have a password and are kept in lower case: one address is one account, however it is written. */
+function checkAccountFields(call: Call): void {
+  const body = (call.carrier.body ?? {}) as Record<string, unknown>
+  if (body.authData)
+    throw new Refusal(400, code.unsupportedService, 'Accounts of the class family have a password')
+  if (!isOpenToAll(call)) return
+  for (const name of ['username', 'email']) {
+    const value = body[name]
+    if (typeof value === 'string') body[name] = value.toLowerCase()
+  }
+}
+
+const plain = (path: string): string => path.toLowerCase().replace(/\/+$/, '')
+const isBatch = (req: ParseRequest): boolean => req.method === 'POST' && plain(req.path) === '/batch'
+const isList = ({ method, path }: Call): boolean =>
+  (method === 'GET' || method === 'HEAD') && /^\/(classes\/[^/]+|users)\/?$/i.test(path)
+const classOf = (path: string): string => /^\/classes\/([^/]+)/i.exec(path)?.[1] ?? '_User'
+
+/** The parts of a batch, their paths as the routes know them: without the mount. Parse checks their number. */
+function batchedCalls(body: unknown): Call[] {
+  const { requests } = (body ?? {}) as { requests?: unknown }
+  if (!Array.isArray(requests)) throw new Refusal(400, code.invalidJson, 'requests must be an array')
+  return requests.map((part: { method?: unknown; path?: unknown; body?: unknown } | null) => {
+    const { body } = part ?? {}
+    if (
+      typeof part?.path !== 'string' ||
+      /[?#]|\/\/|\.\./.test(part.path) ||
+      (body && typeof body !== 'object')
+    )
+      throw new Refusal(
+        400,
+        code.invalidJson,
+        'a batched request has a plain path and a JSON object as its body',
+      )
+    return { method: part.method, path: part.path.replace(/^.*?\/1(?=\/)/, ''), carrier: part }
+  })
+}

@@ -1,0 +1,41 @@
+import type { Request } from 'express'
+
+/** What Parse has added to a request by the time that the gate sees it. */
+export interface ParseRequest extends Request {
+  config: {
+    database: { loadSchema(): Promise<ParseSchema> }
+  }
+  auth: { isMaster: boolean; user?: { id: string } }
+  info: { context: object }
+  /** The real method of a request whose body named another one in `_method`. */
+  originalMethod?: string
+}
+
+interface ParseSchema {
+  getOneSchema(className: string): Promise<{ fields: Record<string, { type: string }> }>
+  /** With the protected fields of the options merged in. */
+  getClassLevelPermissions(className: string): { protectedFields?: Record<string, string[]> } | undefined
+}
+
+/** A refusal as Parse's error handler reads it, without importing the SDK before it is configured. */
+export class Refusal extends Error {
+  readonly code: number
+  readonly status: number
+  constructor(status: number, code: number, message: string) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+/** Parse's codes that we answer with ourselves. */
+export const code = {
+  internal: 1,
+  notFound: 101,
+  invalidQuery: 102,
+  invalidJson: 107,
+  forbidden: 119,
+  tooManyRequests: 155,
+  invalidSession: 209,
+  unsupportedService: 252,
+} as const

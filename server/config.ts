@@ -1,0 +1,86 @@
+import { keptKeys } from './kept-keys.ts'
+import { type Setting, settings } from './settings.ts'
+
+type Settings = typeof settings
+type Name = keyof Settings
+type Read<S> = S extends { kind: { read(text: string): infer T } } ? Exclude<T, undefined> : never
+
+/** The checked configuration: what has a default or is made is always there. */
+export type Config = {
+  [N in Name as Settings[N] extends { default: string } | { made: true } ? N : never]: Read<Settings[N]>
+} & {
+  [N in Name as Settings[N] extends { default: string } | { made: true } ? never : N]?: Read<Settings[N]>
+} & {
+  /** The open test environment: no session needed, no validation, a database of its own. */
+  open: boolean
+  /** NODE_ENV is production: secrets must be given and are not shown. */
+  production: boolean
+}
+
+/** Everything that is wrong with the environment, at once. */
+export class ConfigFaults extends Error {
+  readonly faults: string[]
+  constructor(faults: string[]) {
+    super(`The configuration has faults:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+    this.faults = faults
+  }
+}
+
+const names = Object.keys(settings) as Name[]
+
+/** `dataDir` is DATA_DIR. */
+export const variableOf = (name: string): string => name.replace(/[A-Z]/g, '_$&').toUpperCase()
+
+/**
+ * Reads the configuration from the environment; an empty variable counts as absent.
+ * Secrets that are not given are made and kept in DATA_DIR, except in production.
+ * @throws ConfigFaults naming every fault
+ */
+export function readConfig(env: NodeJS.ProcessEnv, open: boolean): Config {
+  const production = env.NODE_ENV === 'production'
+  const values: Record<string, unknown> = { open, production }
+  const faults: string[] = []
+  const missing: string[] = []
+  for (const name of names) {
+    const setting: Setting<unknown> = settings[name]
+    const text = env[variableOf(name)] || (open && setting.openDefault) || setting.default
+    if (text === undefined) {
+      if (setting.made) missing.push(name)
+      continue
+    }
+    const value = setting.kind.read(text)
+    if (value === undefined) faults.push(`${variableOf(name)} must be ${setting.kind.mustBe}`)
+    else values[name] = value
+  }
+  if (production)
+    faults.push(...missing.map((name) => `${variableOf(name)} is required when NODE_ENV is production`))
+  if (production && !open && !env.SMTP_URL)
+    faults.push(
+      'SMTP_URL is required when NODE_ENV is production: the outbox and the log would hold live links',
+    )
+  faults.push(...sharedSecrets(values))
+  if (faults.length > 0) throw new ConfigFaults(faults)
+  const config = values as Config
+  return Object.assign(config, missing.length > 0 ? keptKeys(config.dataDir, missing) : {})
+}
+
+/** A key that serves two purposes would give a client the other one's rights. */
+function sharedSecrets(values: Record<string, unknown>): string[] {
+  const made = names.filter((name) => 'made' in settings[name] && values[name] !== undefined)
+  return made.flatMap((name, i) =>
+    made
+      .slice(0, i)
+      .filter((other) => values[other] === values[name])
+      .map((other) => `${variableOf(name)} must differ from ${variableOf(other)}`),
+  )
+}
+
+/** The rows of the table in the README and of `--help`: variable, kind, default, description. */
+export function configurationRows(): string[][] {
+  return names.map((name) => {
+    const setting: Setting<unknown> = settings[name]
+    const open = setting.openDefault ? ` (open: ${setting.openDefault})` : ''
+    const fallback = setting.made ? 'made once, kept in DATA_DIR' : `${setting.default ?? ''}${open}`
+    return [variableOf(name), setting.kind.mustBe, fallback, setting.about]
+  })
+}

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import type { Collection, Db } from 'mongodb'
+import { Gauge } from 'prom-client'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { render } from './render.ts'
+import type { TemplateName } from './templates.ts'
+import type { Transport } from './transport.ts'
+
+/** A mail as its sender knows it: a template, the language of its reader, and the values that it names. */
+export interface Mail {
+  to: string
+  template: TemplateName
+  language?: string | undefined
+  data: Record<string, string>
+}
+
+export interface MailQueue {
+  /** Keeps a mail until it is sent; resolves as soon as it is kept. */
+  enqueue(mail: Mail): Promise<void>
+  close(): Promise<void>
+}
+
+interface QueuedMail extends Mail {
+  _id: string
+  attempts: number
+  createdAt: Date
+  /** When it is next tried. Absent: given up. */
+  dueAt?: Date
+  abandonedAt?: Date
+  lastFailure?: string
+}
+
+/** How long a mail belongs to the instance that took it; after that another one tries. */
+const leaseMs = 60_000
+const pollMs = 5_000
+/** 5 s, 10 s, 20 s … at most an hour apart: about two days in all. */
+const mostAttempts = 58
+const backoffMs = (attempts: number): number => Math.min(5_000 * 2 ** (attempts - 1), 3_600_000)
+
+/**
+ * Mails wait in the database, so that neither a slow nor a dead mail server touches a request or loses a mail,
+ * and so that several instances share the work: one that takes a mail moves its `dueAt` past its lease.
+ */
+export async function openMailQueue(
+  db: Db,
+  transport: Transport,
+  log: Log,
+  metrics: Metrics,
+): Promise<MailQueue> {
+  const mails = db.collection<QueuedMail>('mails')
+  await mails.createIndex({ dueAt: 1 }, { name: 'due' })
+  await mails.createIndex({ abandonedAt: 1 }, { name: 'abandoned', expireAfterSeconds: 30 * 86_400 })
+  countWaiting(mails, metrics)
+
+  const worker = createWorker(() => sendNext(mails, transport, log, metrics), log)
+  return {
+    enqueue: async (mail) => {
+      const now = new Date()
+      await mails.insertOne({ ...mail, _id: randomUUID(), attempts: 0, createdAt: now, dueAt: now })
+      worker.wake()
+    },
+    close: async () => {
+      await worker.close()
+      transport.close()
+    },
+  }
+}
+
+/** Sends one mail that is due. @returns whether there was one */
+async function sendNext(
+  mails: Collection<QueuedMail>,
+  transport: Transport,
+  log: Log,
+  metrics: Metrics,
+): Promise<boolean> {
+  const now = Date.now()
+  const mail = await mails.findOneAndUpdate(
+    { dueAt: { $lte: new Date(now) } },
+    { $set: { dueAt: new Date(now + leaseMs) }, $inc: { attempts: 1 } },
+    { sort: { dueAt: 1 }, returnDocument: 'after' },
+  )
+  if (!mail) return false
+  try {
+    await transport.send({ to: mail.to, ...render(mail.template, mail.language, mail.data) })
+    await mails.deleteOne({ _id: mail._id })
+    metrics.mails.inc({ outcome: 'sent' })
+  } catch (error) {
+    const abandoned = mail.attempts >= mostAttempts
+    const lastFailure = String((error as { code?: unknown }).code ?? (error as Error).name)
+    await mails.updateOne(
+      { _id: mail._id },
+      abandoned
+        ? { $set: { lastFailure, abandonedAt: new Date() }, $unset: { dueAt: 1 } }
+        : { $set: { lastFailure, dueAt: new Date(Date.now() + backoffMs(mail.attempts)) } },
+    )
+    metrics.mails.inc({ outcome: abandoned ? 'abandoned' : 'failed' })
+    log.warn({ mail: mail._id, attempts: mail.attempts, lastFailure, abandoned }, 'A mail was not sent')
+  }
+  return true
+}
+
+/** Calls `work` while it has something to do: when woken, and every few seconds. */
+function createWorker(work: () => Promise<boolean>, log: Log) {
+  let running: Promise<void> | undefined
+  let again = false
+  let closed = false
+  const run = async (): Promise<void> => {
+    do {
+      again = false
+      while (!closed && (await work()));
+    } while (again && !closed)
+  }
+  const wake = (): void => {
+    if (closed) return
+    again = true
+    running ??= run()
+      .catch((err) => log.error({ err }, 'The mail queue cannot be read'))
+      .finally(() => {
+        running = undefined
+      })
+  }
+  const timer = setInterval(wake, pollMs)
+  wake()
+  return {
+    wake,
+    close: async () => {
+      closed = true
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+function countWaiting(mails: Collection<QueuedMail>, metrics: Metrics): void {
+  new Gauge({
+    name: 'mails_waiting',
+    help: 'Mails that are not sent yet',
+    registers: [metrics.registry],
+    async collect() {
+      this.set(await mails.countDocuments({ dueAt: { $exists: true } }))
+    },
+  })
+}

@@ -1,0 +1,19 @@
+import resetPassword from './templates/reset-password.json' with { type: 'json' }
+import verifyEmail from './templates/verify-email.json' with { type: 'json' }
+
+/** The words of a mail in one language; `{{name}}` stands for a value. A link stands between before and after. */
+export interface Template {
+  subject: string
+  before: string[]
+  /** The words on the link to `{{link}}`. */
+  action?: string
+  after: string[]
+}
+
+/** Every mail that the service sends, each in every language. English stands in for a language that is not here. */
+export const templates = {
+  'reset-password': resetPassword,
+  'verify-email': verifyEmail,
+} satisfies Record<string, Record<'en' | 'nl', Template>>
+
+export type TemplateName = keyof typeof templates

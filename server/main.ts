@@ -1,0 +1,69 @@
+import { parseArgs } from 'node:util'
+import { type Config, ConfigFaults, configurationRows, readConfig } from './config.ts'
+import { type Service, startService } from './service.ts'
+
+const usage = `Usage: npm start                     the service
+       npm run start:open            the open test environment: no sessions, no validation, a database of its own
+
+Everything is configured by environment variables:
+
+`
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: { open: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+  })
+  if (values.help) {
+    process.stdout.write(usage + configurationRows().map(helpEntry).join('\n'))
+    return
+  }
+  const config = readConfig(process.env, values.open ?? false)
+  const service = await startService(config)
+  process.stdout.write(welcome(config, service))
+  stopOn('SIGTERM', service)
+  stopOn('SIGINT', service)
+  await service.databaseLost
+  service.log.fatal('The embedded database has ended; the service cannot go on')
+  process.exit(1)
+}
+
+function stopOn(signal: NodeJS.Signals, service: Service): void {
+  process.once(signal, () => {
+    service.log.info({ signal }, 'stopping')
+    service.stop().then(
+      () => process.exit(0),
+      (err) => {
+        service.log.fatal({ err }, 'The service could not stop cleanly')
+        process.exit(1)
+      },
+    )
+  })
+}
+
+function helpEntry([variable, kind, fallback, about]: string[]): string {
+  return `${variable}\n    ${about}.\n    ${kind}${fallback ? `; default: ${fallback}` : ''}\n`
+}
+
+function welcome(config: Config, { url, place }: Service): string {
+  const body = '{"username":"ann@example.org","email":"ann@example.org","password":"a long password"}'
+  const secret = (name: string, value: string) => (config.production ? `$${name}` : value)
+  return `
+Health Record Service${config.open ? ': OPEN TEST ENVIRONMENT, no sessions, no validation, no patient data' : ''}
+  class family   ${url}/1
+  data           ${place}
+  mails          ${config.smtpUrl ? 'by SMTP_URL' : `${config.dataDir}/outbox`}
+
+Sign up:
+  curl -X POST ${url}/1/users -H 'X-Parse-Application-Id: ${secret('APPLICATION_ID', config.applicationId)}' \\
+    -H 'X-Parse-REST-API-Key: ${secret('REST_API_KEY', config.restApiKey)}' -H 'Content-Type: application/json' \\
+    -d '${body}'
+
+`
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(
+    `${error instanceof ConfigFaults ? error.message : `The service did not start: ${(error as Error).message ?? error}`}\n`,
+  )
+  process.exit(1)
+})

@@ -1,0 +1,107 @@
+import {
+  directory,
+  hostName,
+  type Kind,
+  key,
+  mailbox,
+  mongodbAddress,
+  oneOf,
+  origins,
+  smtpAddress,
+  trustedProxies,
+  webAddress,
+  wholeNumber,
+} from './value-kinds.ts'
+
+/**
+ * One setting of the service. Its environment variable has the setting's name in capitals: `dataDir` is DATA_DIR.
+ * `openDefault` takes the default's place in the open test environment. A `made` setting is a secret that is
+ * made once and kept in DATA_DIR when it is not given; production demands it.
+ */
+export interface Setting<T> {
+  kind: Kind<T>
+  about: string
+  default?: string
+  openDefault?: string
+  made?: true
+}
+
+/** Everything that can be configured; the order is the one in which a reader meets them. */
+export const settings = {
+  port: { kind: wholeNumber(1, 65535), default: '1337', openDefault: '1338', about: 'Port to listen on' },
+  host: { kind: hostName, default: '127.0.0.1', about: 'Address to listen on; 0.0.0.0 for every network' },
+  publicUrl: {
+    kind: webAddress,
+    about: 'Address under which clients reach the service, used in mails; without it http://HOST:PORT',
+  },
+  dataDir: {
+    kind: directory,
+    default: './data',
+    openDefault: './data-open',
+    about: 'Directory of the embedded database, the made keys and the outbox',
+  },
+  mongodbUri: {
+    kind: mongodbAddress,
+    about:
+      'MongoDB to use (a replica set in production); without it the embedded database serves from DATA_DIR',
+  },
+  smtpUrl: {
+    kind: smtpAddress,
+    about: 'Mail server; without it mails are written to DATA_DIR/outbox and their links are logged',
+  },
+  mailFrom: {
+    kind: mailbox,
+    default: 'Health Record Service <no-reply@localhost>',
+    about: 'Sender of the mails',
+  },
+  applicationId: { kind: key, made: true, about: 'Application id that clients of the class family send' },
+  restApiKey: { kind: key, made: true, about: 'Key that REST clients of the class family send' },
+  javascriptKey: { kind: key, made: true, about: 'Key that JavaScript SDK clients send' },
+  masterKey: {
+    kind: key,
+    made: true,
+    about: 'Key that lifts every access rule; accepted from this machine only',
+  },
+  logLevel: {
+    kind: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    default: 'info',
+    about: 'Least severe level that is logged',
+  },
+  trustProxy: {
+    kind: trustedProxies,
+    default: 'false',
+    about: 'Proxies whose X-Forwarded-For is believed: false, a number, or addresses',
+  },
+  corsOrigins: { kind: origins, about: 'Browser origins that may call the service; without it none' },
+  addressRate: {
+    kind: wholeNumber(1, 1_000_000),
+    default: '600',
+    about: 'Requests a minute to the path family from one address',
+  },
+  accountRate: {
+    kind: wholeNumber(1, 1_000_000),
+    default: '1200',
+    about: 'Requests a minute to the path family of one account',
+  },
+  instances: {
+    kind: oneOf('one', 'several'),
+    default: 'one',
+    about: 'Whether several instances share the work: then every limit is counted in the database',
+  },
+  loginAttempts: {
+    kind: wholeNumber(1, 1_000_000),
+    default: '30',
+    openDefault: '1000',
+    about: 'Logins, registrations and resets that one address may try in five minutes',
+  },
+  accountLoginAttempts: {
+    kind: wholeNumber(1, 1_000_000),
+    default: '10',
+    about: 'Logins, registrations and resets of the path family for one account in five minutes',
+  },
+  lockoutAttempts: {
+    kind: wholeNumber(1, 1000),
+    default: '5',
+    about: 'Wrong passwords after which an account is locked for five minutes',
+  },
+} as const satisfies Record<string, Setting<unknown>>

@@ -1,0 +1,101 @@
+import { isIP } from 'node:net'
+import { resolve } from 'node:path'
+
+/** What the text of a setting must be, in words, and how it is read; `undefined` means that it is not that. */
+export interface Kind<T> {
+  mustBe: string
+  read(text: string): T | undefined
+}
+
+export const wholeNumber = (least: number, most: number): Kind<number> => ({
+  mustBe: `a whole number from ${least} to ${most}`,
+  read: (text) => {
+    const value = Number(text)
+    return /^\d{1,9}$/.test(text) && value >= least && value <= most ? value : undefined
+  },
+})
+
+export const oneOf = <const T extends string>(...choices: T[]): Kind<T> => ({
+  mustBe: `one of ${choices.join(', ')}`,
+  read: (text) => choices.find((choice) => choice === text),
+})
+
+export const hostName: Kind<string> = {
+  mustBe: 'a host name or an IP address',
+  read: (text) =>
+    isIP(text) || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(text) ? text : undefined,
+}
+
+export const directory: Kind<string> = {
+  mustBe: 'a path',
+  read: (text) => (text.includes('\0') ? undefined : resolve(text)),
+}
+
+/** An address without a query, a fragment or a slash at its end. */
+export const webAddress: Kind<string> = {
+  mustBe: 'an http:// or https:// address without a query',
+  read: (text) => {
+    const url = parseUrl(text, 'http:', 'https:')
+    return url && !url.search && !url.hash ? url.href.replace(/\/+$/, '') : undefined
+  },
+}
+
+export const origins: Kind<string[]> = {
+  mustBe: 'origins such as https://app.example.org, separated by commas',
+  read: (text) => {
+    const list = text.split(',').map((part) => parseUrl(part.trim(), 'http:', 'https:'))
+    return list.every((url) => url !== undefined && url.pathname === '/')
+      ? list.flatMap((url) => (url ? [url.origin] : []))
+      : undefined
+  },
+}
+
+export const smtpAddress: Kind<string> = {
+  mustBe: 'an smtp:// or smtps:// address',
+  read: (text) => (parseUrl(text, 'smtp:', 'smtps:')?.hostname ? text : undefined),
+}
+
+/** Several hosts may stand in such an address, so that it is not a URL in the strict sense. */
+export const mongodbAddress: Kind<string> = {
+  mustBe: 'a mongodb:// or mongodb+srv:// address that names a database',
+  read: (text) => (/^mongodb(\+srv)?:\/\/[^/?\s]+\/[^/?\s."$*<>:|]+(\?\S*)?$/.test(text) ? text : undefined),
+}
+
+export const mailbox: Kind<string> = {
+  mustBe: 'a mail address, or a name and a mail address in angle brackets',
+  read: (text) => (/^([^<>\r\n]* <[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(text) ? text : undefined),
+}
+
+/** Goes into URLs and into JSON documents, hence the narrow alphabet. */
+export const key: Kind<string> = {
+  mustBe: '16 to 200 letters, digits, - or _',
+  read: (text) => (/^[\w-]{16,200}$/.test(text) ? text : undefined),
+}
+
+/** As Express takes it: how many proxies stand in front, or their addresses. */
+export const trustedProxies: Kind<false | number | string[]> = {
+  mustBe: 'false, the number of proxies in front (1 to 9), or their addresses separated by commas',
+  read: (text) => {
+    if (text === 'false') return false
+    if (/^[1-9]$/.test(text)) return Number(text)
+    const list = text.split(',').map((part) => part.trim())
+    return list.every(isAddressRange) ? list : undefined
+  },
+}
+
+function isAddressRange(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  if (['loopback', 'linklocal', 'uniquelocal'].includes(text)) return true
+  const version = isIP(address)
+  const most = version === 4 ? 32 : 128
+  return (
+    version > 0 &&
+    rest.length === 0 &&
+    (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+  )
+}
+
+function parseUrl(text: string, ...protocols: string[]): URL | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url && protocols.includes(url.protocol) ? url : undefined
+}
