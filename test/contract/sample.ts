@@ -246,8 +246,9 @@ async function startFrame(db: Db, options: Options): Promise<Frame> {
 }
 
 /** What the service does before the frame: every request has an id, and its answer says it. */
-const giveId: RequestHandler = (request: Request & { id?: string }, response, next) => {
-  request.id = randomUUID()
-  response.set('X-Request-Id', request.id)
+const giveId: RequestHandler = (request: Request & { id?: unknown }, response, next) => {
+  const id = randomUUID()
+  request.id = id
+  response.set('X-Request-Id', id)
   next()
 }
