@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { type ServiceProcess, startProcess, stopProcess } from './process.ts'
+
+const run = promisify(execFile)
+
+/** The commands of the README's tour in one language. */
+function tour(language: string): string {
+  const readme = readFileSync('README.md', 'utf8')
+  const block = new RegExp(`^\`\`\`${language} tour\\n([\\s\\S]*?)^\`\`\``, 'm').exec(readme)?.[1]
+  assert.ok(block, `the README has a tour in ${language}`)
+  return block
+}
+
+describe('the tour of the README', function suite() {
+  this.timeout(60_000)
+  let service: ServiceProcess
+  let env: NodeJS.ProcessEnv
+
+  before(async () => {
+    service = await startProcess()
+    await service.ready
+    env = { ...process.env, DATA_DIR: service.dataDir, PUBLIC_URL: service.url }
+  })
+  after(() => stopProcess(service))
+
+  it('works with curl, from sign-up to a query and a function', async () => {
+    const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', tour('sh')], { env })
+    assert.match(stdout, /"systolic":142/)
+    assert.match(stdout, /"results":\[\{/)
+    assert.match(stdout, /"bmi":22.9/)
+  })
+
+  it('works with the Parse JavaScript SDK', async () => {
+    // In the project's directory, so that the SDK is found.
+    const script = `tour-${process.pid}.mjs`
+    writeFileSync(script, tour('js'))
+    try {
+      const { stdout } = await run(process.execPath, [script], { env })
+      assert.deepEqual(stdout.trim().split('\n'), ['ACTIVE', '1 118', 'normal'])
+    } finally {
+      rmSync(script)
+    }
+  })
+})

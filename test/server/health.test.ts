@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { keys, request } from '../helper.ts'
+
+describe('seen from outside', () => {
+  it('tells that it lives and that it is ready, to everybody', async () => {
+    const live = await request().get('/health/live').expect(200)
+    assert.equal(live.headers['x-powered-by'], undefined)
+    await request().get('/health/ready').expect(200)
+  })
+
+  it('shows requests by route template and status, event-loop lag, database commands and mails', async () => {
+    await request().get('/1/classes/Ehr/abcdefghij').set(keys()).expect(401)
+    const { text } = await request().get('/metrics').expect(200)
+    assert.match(
+      text,
+      /http_request_duration_seconds_count\{[^}]*route="\/1\/classes\/Ehr\/\{objectId\}"[^}]*status="401"/,
+    )
+    assert.match(text, /nodejs_eventloop_lag_seconds /)
+    assert.match(text, /mongodb_command_duration_seconds_count\{command="find",outcome="succeeded"\}/)
+    assert.match(text, /mails_waiting \d/)
+    assert.doesNotMatch(text, /abcdefghij/)
+  })
+
+  it('gives every answer an id, the one that the caller chose when it is a plain one', async () => {
+    const { headers } = await request().get('/health/live')
+    assert.match(headers['x-request-id'] ?? '', /^[\w-]{8,}$/)
+    const chosen = await request().get('/health/live').set('X-Request-Id', 'trace-12345678')
+    assert.equal(chosen.headers['x-request-id'], 'trace-12345678')
+    const refused = await request().get('/health/live').set('X-Request-Id', 'a b;c')
+    assert.notEqual(refused.headers['x-request-id'], 'a b;c')
+  })
+
+  it('sends the headers that keep browsers careful', async () => {
+    const { headers } = await request().get('/health/live')
+    assert.match(headers['content-security-policy'] ?? '', /default-src/)
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+    assert.equal(headers['access-control-allow-origin'], undefined)
+  })
+})

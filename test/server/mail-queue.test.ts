@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { pino } from 'pino'
+import PostalMime from 'postal-mime'
+import { SMTPServer } from 'smtp-server'
+import { type MailQueue, openMailQueue } from '../../server/mail/queue.ts'
+import { createTransport } from '../../server/mail/transport.ts'
+import { createMetrics } from '../../server/metrics.ts'
+import { config, service } from '../helper.ts'
+
+/** A mail server that answers as told; what it accepted is in `received`. */
+async function startSmtp(refuse: () => boolean) {
+  const received: string[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData(stream, _session, done) {
+      let text = ''
+      stream.on('data', (chunk) => {
+        text += chunk
+      })
+      stream.on('end', () => {
+        if (refuse()) return done(Object.assign(new Error('try again'), { responseCode: 451 }))
+        received.push(text)
+        return done()
+      })
+    },
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.server.address() as { port: number }
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    received,
+    close: () => new Promise<void>((done) => server.close(done)),
+  }
+}
+
+describe('mail queue', () => {
+  const log = pino({ level: 'silent' })
+  const queues: MailQueue[] = []
+  const servers: Array<{ close(): Promise<void> }> = []
+  afterEach(async () => {
+    await Promise.all(queues.splice(0).map((queue) => queue.close()))
+    await Promise.all(servers.splice(0).map((server) => server.close()))
+  })
+
+  async function startServer(refuse: () => boolean) {
+    const smtp = await startSmtp(refuse)
+    servers.push(smtp)
+    return smtp
+  }
+
+  async function open(smtpUrl: string, database: string) {
+    const { client } = service
+    const metrics = createMetrics()
+    const queue = await openMailQueue(
+      client.db(database),
+      createTransport({ ...config, smtpUrl }, log),
+      log,
+      metrics,
+    )
+    queues.push(queue)
+    const count = async (outcome: string) =>
+      (await metrics.mails.get()).values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0
+    return {
+      queue,
+      count,
+      waiting: () =>
+        client
+          .db(database)
+          .collection('mails')
+          .countDocuments({ dueAt: { $exists: true } }),
+    }
+  }
+
+  const mail = (to: string, language?: string) => ({
+    to,
+    template: 'verify-email' as const,
+    language,
+    data: { appName: 'A <b> & "c"', link: 'https://example.org/?a=1&b=2' },
+  })
+
+  async function until(what: () => Promise<boolean> | boolean): Promise<void> {
+    for (let i = 0; i < 400; i++) {
+      if (await what()) return
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    }
+    assert.fail('it did not happen in time')
+  }
+
+  it('sends each mail once, in the language of its reader, escaped in the HTML', async () => {
+    const smtp = await startServer(() => false)
+    const database = `mail-${randomUUID()}`
+    const [first, second] = [await open(smtp.url, database), await open(smtp.url, database)]
+    for (let i = 0; i < 20; i++)
+      await first.queue.enqueue(mail(`user${i}@example.org`, i % 2 ? 'nl-BE' : 'xx'))
+    await until(async () => (await first.waiting()) === 0)
+    assert.equal(smtp.received.length, 20)
+    const mails = await Promise.all(smtp.received.map((raw) => PostalMime.parse(raw)))
+    assert.equal(new Set(mails.map(({ to }) => to?.[0]?.address)).size, 20)
+    assert.equal(mails.filter(({ subject }) => subject?.startsWith('Bevestig')).length, 10)
+    assert.ok(mails[0]?.text?.includes('https://example.org/?a=1&b=2'))
+    assert.ok(mails[0]?.html?.includes('A &#60;b&#62; &#38; &#34;c&#34;'))
+    assert.equal((await first.count('sent')) + (await second.count('sent')), 20)
+  })
+
+  it('keeps what the mail server refuses, shows it, and tries again', async () => {
+    let refusing = true
+    const smtp = await startServer(() => refusing)
+    const { queue, count, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
+    await queue.enqueue(mail('ann@example.org'))
+    await until(async () => (await count('failed')) === 1)
+    assert.equal(await waiting(), 1)
+    refusing = false
+    await until(async () => (await waiting()) === 0)
+    assert.equal(smtp.received.length, 1)
+  })
+
+  it('answers at once when the mail server is down', async () => {
+    const smtp = await startSmtp(() => false)
+    await smtp.close()
+    const { queue, count, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
+    const begun = performance.now()
+    await queue.enqueue(mail('ann@example.org'))
+    assert.ok(performance.now() - begun < 1_000)
+    await until(async () => (await count('failed')) >= 1)
+    assert.equal(await waiting(), 1)
+  })
+})
