@@ -18,11 +18,17 @@ const checkpointsOf = (db: Db): Collection<Checkpoint> =>
 const sealOf = (key: string, { _id, sequence, mac, removedBefore }: Omit<Checkpoint, 'seal'>): string =>
   macOf(key, ['checkpoint', _id, sequence, mac, removedBefore])
 
-/** Where a chain begins; null when the checkpoint that says so is not ours. */
+/** Where a chain begins; null when the checkpoint that says so was not signed with this key. */
 export async function beginningOf(db: Db, key: string, chain: string): Promise<Head | null> {
   const checkpoint = await checkpointsOf(db).findOne({ _id: chain })
   if (!checkpoint) return START
   return sameMac(checkpoint.seal, sealOf(key, checkpoint)) ? checkpoint : null
+}
+
+/** The chains that were shortened. */
+export async function shortenedChains(db: Db): Promise<string[]> {
+  const checkpoints = await checkpointsOf(db).find().sort({ _id: 1 }).toArray()
+  return checkpoints.map(({ _id }) => _id)
 }
 
 /**

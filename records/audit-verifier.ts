@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb'
 import { entriesOf } from './audit.ts'
 import { type AuditEntry, entryMac, type Head, placeOf, sameMac } from './audit-chain.ts'
-import { beginningOf } from './audit-checkpoint.ts'
+import { beginningOf, shortenedChains } from './audit-checkpoint.ts'
 import { type Instance, instancesOf, openingOf, sealOf } from './audit-registry.ts'
 
 /** What a verification found. */
@@ -43,6 +43,7 @@ export async function verifyAudit(
   const verdict: Verdict = { instances: 0, chains: 0, entries: 0, broken: null }
   try {
     const heads = await verifyRegistry(db, key, verdict)
+    for (const chain of await shortenedChains(db)) await beginning(db, key, chain)
     await verifyChains(db, key, heads, verdict, onProgress)
     for (const [chain, head] of heads) {
       const { sequence } = await beginning(db, key, chain)

@@ -73,15 +73,17 @@ export async function listChanges(
   id: string,
   page: { limit: number; cursor?: string | undefined },
 ): Promise<{ items: Change[]; next: string | null }> {
-  const end = page.cursor === undefined ? endOf(collection, id) : decodeCursor(HISTORY, page.cursor).id
+  const start = startOf(collection, id)
+  const end =
+    page.cursor === undefined ? endOf(collection, id) : start + decodeCursor(HISTORY, page.cursor).value
   const found = await changesOf(db)
-    .find({ _id: { $gte: startOf(collection, id), $lt: end } })
+    .find({ _id: { $gte: start, $lt: end } })
     .sort({ _id: -1 })
     .limit(page.limit + 1)
     .toArray()
   const items = found.slice(0, page.limit)
   const last = found.length > page.limit ? items.at(-1) : undefined
-  return { items, next: last ? encodeCursor(HISTORY, { value: null, id: last._id }) : null }
+  return { items, next: last ? encodeCursor(HISTORY, { value: last._id.slice(start.length), id }) : null }
 }
 
 /** The record as it was at a former version, or null when that is not known. */

@@ -1,0 +1,148 @@
+/**
+ * What the store costs: bare driver handlers against the same through the store, with and without audit, on the
+ * embedded engine, interleaved in one run. Requests/s with 24 connections, median of the rounds.
+ *
+ *     npm run build && node dist/bench/store.js [seconds] [rounds]
+ */
+import type { AddressInfo } from 'node:net'
+import { Type } from '@sinclair/typebox'
+import autocannon from 'autocannon'
+import express, { type RequestHandler } from 'express'
+import { auditIndexes, openAudit } from '../records/audit.ts'
+import type { Caller } from '../records/caller.ts'
+import { newId } from '../records/id.ts'
+import { Store } from '../records/store.ts'
+import { startEngine } from '../server/embedded-mongo/test/engine.ts'
+
+const [seconds = 3, rounds = 3] = process.argv.slice(2).map(Number)
+const CONNECTIONS = 24
+const EHRS = 100
+const PER_EHR = 100
+
+const Pressure = Type.Object({
+  ehrId: Type.String(),
+  timestamp: Type.String({ format: 'date-time' }),
+  systolic: Type.Number(),
+  diastolic: Type.Number(),
+})
+
+const caller = (): Caller => ({
+  userId: 'subject',
+  roles: ['ehr-1-read'],
+  application: 'bench',
+  requestId: newId(),
+})
+const permissions = { read: ['subject'], write: ['subject'] }
+const any = (most: number) => Math.floor(Math.random() * most)
+const pressure = () => ({
+  ehrId: `ehr${any(EHRS)}`,
+  timestamp: new Date(Date.now() - any(1e9)).toISOString(),
+  systolic: 100 + any(60),
+  diastolic: 60 + any(30),
+})
+
+const engine = await startEngine()
+const { client, db } = engine
+const clock = () => new Date()
+const audit = await openAudit({
+  db,
+  key: 'bench',
+  clock,
+  onFault: (fault) => process.stderr.write(`${fault}\n`),
+})
+const records = { client, db, clock, audit }
+const resource = {
+  collection: 'Pressure',
+  schema: Pressure,
+  lists: { newest: { by: ['ehrId'], sort: 'timestamp', order: 'desc' } },
+} as const
+const unaudited = new Store<typeof Pressure, 'newest'>(records, resource)
+const store = new Store<typeof Pressure, 'newest'>(records, { ...resource, ehr: 'ehrId' })
+for (const [collection, indexes] of [store.indexes(), ...Object.entries(auditIndexes)]) {
+  await db.collection(collection).createIndexes(indexes)
+}
+const ids: string[] = []
+for (let ehr = 0; ehr < EHRS; ehr++) {
+  const inputs = Array.from({ length: PER_EHR }, () => ({ ...pressure(), ehrId: `ehr${ehr}` }))
+  ids.push(...(await unaudited.createAll(caller(), inputs, permissions)).map(({ id }) => id))
+}
+const anyId = () => ids[any(ids.length)] ?? ''
+
+const answer = (work: () => Promise<unknown>): RequestHandler => {
+  return (_request, response, next) => work().then((body) => response.json(body), next)
+}
+const bare = db.collection<{ _id: string }>('Pressure')
+const listing = () => ({ where: { ehrId: `ehr${any(EHRS)}` }, limit: 100 })
+const louder = <T extends { systolic: number }>(now: T): T => ({ ...now, systolic: now.systolic + 1 })
+const app = express()
+  .get(
+    '/get/bare',
+    answer(() => bare.findOne({ _id: anyId() })),
+  )
+  .get(
+    '/get/unaudited',
+    answer(() => unaudited.get(caller(), { id: anyId() })),
+  )
+  .get(
+    '/get/store',
+    answer(() => store.get(caller(), { id: anyId() })),
+  )
+  .get(
+    '/list/bare',
+    answer(() =>
+      bare
+        .find({ ehrId: `ehr${any(EHRS)}` })
+        .sort({ timestamp: -1, _id: -1 })
+        .limit(100)
+        .toArray(),
+    ),
+  )
+  .get(
+    '/list/unaudited',
+    answer(() => unaudited.list(caller(), 'newest', listing())),
+  )
+  .get(
+    '/list/store',
+    answer(() => store.list(caller(), 'newest', listing())),
+  )
+  .get(
+    '/create/bare',
+    answer(() => bare.insertOne({ _id: newId(), ...pressure() })),
+  )
+  .get(
+    '/create/store',
+    answer(() => store.create(caller(), pressure(), permissions)),
+  )
+  .get(
+    '/update/bare',
+    answer(() => bare.findOneAndUpdate({ _id: anyId() }, { $inc: { systolic: 1, version: 1 } })),
+  )
+  .get(
+    '/update/store',
+    answer(() => store.update(caller(), { id: anyId() }, louder)),
+  )
+const server = app.listen(0, '127.0.0.1')
+await new Promise((resolve) => server.once('listening', resolve))
+const { port } = server.address() as AddressInfo
+
+const paths = ['get', 'list', 'create', 'update'].flatMap((work) =>
+  (work === 'get' || work === 'list' ? ['bare', 'unaudited', 'store'] : ['bare', 'store']).map(
+    (by) => `/${work}/${by}`,
+  ),
+)
+const measured = new Map<string, Array<{ rate: number; p50: number; p99: number; failed: number }>>()
+for (let round = 0; round < rounds; round++) {
+  for (const path of paths) {
+    const options = { url: `http://127.0.0.1:${port}${path}`, connections: CONNECTIONS, duration: seconds }
+    const { requests, latency, non2xx } = await autocannon(options)
+    const figures = { rate: requests.average, p50: latency.p50, p99: latency.p99, failed: non2xx }
+    measured.set(path, [...(measured.get(path) ?? []), figures])
+  }
+}
+for (const [path, figures] of measured) {
+  const median = figures.sort((a, b) => a.rate - b.rate)[Math.floor(figures.length / 2)]
+  process.stdout.write(`${path.padEnd(18)} ${JSON.stringify(median)}\n`)
+}
+server.close()
+await audit.close()
+await engine.stop()

@@ -1,0 +1,79 @@
+import { Type } from '@sinclair/typebox'
+import type { Db } from 'mongodb'
+import { type Audit, auditIndexes, openAudit } from '../../records/audit.ts'
+import type { Caller } from '../../records/caller.ts'
+import { Store } from '../../records/store.ts'
+import type { Records } from '../../records/transaction.ts'
+import type { Engine } from '../../server/embedded-mongo/test/engine.ts'
+
+export const KEY = 'a key for tests'
+
+/** Records in a database of their own, as the service opens them. */
+export interface TestRecords {
+  db: Db
+  records: Records
+  audit: Audit
+  notes: Store<typeof Note, 'newest' | 'due' | 'byText' | 'mine'>
+  /** Opens them again, as another instance or after a crash. */
+  reopen(): Promise<void>
+  close(): Promise<void>
+}
+
+export const Note = Type.Object({
+  ehrId: Type.String(),
+  text: Type.String(),
+  status: Type.Optional(Type.String()),
+  dueDate: Type.Optional(Type.Union([Type.String({ format: 'date' }), Type.Null()])),
+  tags: Type.Optional(Type.Array(Type.String())),
+})
+
+let databases = 0
+
+export async function openRecords(engine: Engine): Promise<TestRecords> {
+  const name = `records${++databases}`
+  const opened = {
+    async reopen() {
+      const { client } = engine
+      const db = client.db(name)
+      const audit = await openAudit({ db, key: KEY, clock: () => new Date(), onFault: () => {} })
+      const records: Records = { client, db, clock: () => new Date(), audit }
+      Object.assign(opened, { db, records, audit, notes: noteStore(records) })
+    },
+    close: () => opened.audit.close(),
+  } as TestRecords
+  await opened.reopen()
+  for (const [collection, indexes] of [opened.notes.indexes(), ...Object.entries(auditIndexes)]) {
+    await opened.db.collection(collection).createIndexes(indexes)
+  }
+  return opened
+}
+
+export const noteStore = (records: Records): TestRecords['notes'] =>
+  new Store(records, {
+    collection: 'Note',
+    schema: Note,
+    ehr: 'ehrId',
+    lists: {
+      newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
+      due: { by: ['ehrId'], sort: 'dueDate', order: 'asc' },
+      byText: { by: ['ehrId'], sort: 'text', order: 'asc' },
+      mine: { by: [], sort: 'createdAt', order: 'desc' },
+    },
+    indexes: [
+      {
+        name: 'once',
+        key: { ehrId: 1, status: 1 },
+        unique: true,
+        partialFilterExpression: { status: 'ONLY' },
+      },
+    ],
+  })
+
+let requests = 0
+
+export const callerOf = (userId: string, roles: string[] = []): Caller => ({
+  userId,
+  roles,
+  application: 'tests',
+  requestId: `request-${++requests}`,
+})
