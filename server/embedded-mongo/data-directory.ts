@@ -10,6 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  truncateSync,
   writeSync,
 } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
@@ -19,15 +20,17 @@ const FORMAT = 1
 const MARKER = 'embedded-mongo.json'
 const DATA = 'data.mdb'
 const LOCK = 'lock.sock'
+/** While it is there, nobody has seen that the data file is whole. */
+const UNVERIFIED = 'data.mdb.unverified'
 
 /** A reason not to start, as a sentence for the operator. */
 export class StartFault extends Error {}
 
 export interface DataDirectory {
   file: string
-  /** True when it held no database before. */
-  fresh: boolean
-  /** Says that the data file is complete: from now on its absence is damage. */
+  /** The file was shorter than it says it is: its contents must be verified. */
+  suspect: boolean
+  /** Says that the data file is whole: from now on its absence is damage. */
   confirm(): void
   release(): void
 }
@@ -42,10 +45,12 @@ export const openDataDirectory = async (directory: string): Promise<DataDirector
   }
   const lock = await takeLock(directory)
   try {
-    const fresh = !checkFormat(directory)
-    if (existsSync(DATA)) checkDataFile(directory)
-    else if (!fresh) throw new StartFault(`data directory ${directory} is damaged: ${DATA} is missing`)
-    return { file: join(process.cwd(), DATA), fresh, confirm: writeMarker, release: () => lock.close() }
+    const confirmed = checkFormat(directory)
+    const present = existsSync(DATA)
+    if (confirmed && !present)
+      throw new StartFault(`data directory ${directory} is damaged: ${DATA} is missing`)
+    const suspect = present && checkDataFile(directory)
+    return { file: join(process.cwd(), DATA), suspect, confirm, release: () => lock.close() }
   } catch (error) {
     lock.close()
     throw error
@@ -126,26 +131,45 @@ const checkFormat = (directory: string): boolean => {
   return true
 }
 
-const writeMarker = (): void => {
+const confirm = (): void => {
   const file = openSync(`${MARKER}.new`, 'w', 0o600)
   writeSync(file, `${JSON.stringify({ format: FORMAT })}\n`)
   fsyncSync(file)
   closeSync(file)
   renameSync(`${MARKER}.new`, MARKER)
+  rmSync(UNVERIFIED, { force: true })
 }
 
-/** lmdb maps the file into memory and would crash on one that is cut short: its length must reach the last page. */
-const checkDataFile = (directory: string): void => {
+/**
+ * lmdb maps the file into memory and dies where a page is missing at its end. So a file that is shorter than its
+ * last page is filled up with zeros, which lmdb refuses to read, and must then prove that every page in use is there.
+ *
+ * @returns true when the contents have to be verified
+ */
+const checkDataFile = (directory: string): boolean => {
   const damaged = (what: string) => new StartFault(`data directory ${directory} is damaged: ${DATA} ${what}`)
+  const size = statSync(DATA).size
   const file = openSync(DATA, 'r')
-  try {
-    const meta = Buffer.alloc(0x4000 * 2)
-    const read = readSync(file, meta, 0, meta.length, 0)
-    if (read < 512) throw damaged('is too short')
-    checkMetaPages(meta.subarray(0, read), statSync(DATA).size, damaged)
-  } finally {
-    closeSync(file)
+  const head = Buffer.alloc(0x10000 + META_BYTES)
+  const read = readSync(file, head, 0, head.length, 0)
+  closeSync(file)
+  const pageSize = read < META_BYTES ? 0 : head.readUInt32LE(META.pageSize)
+  if (pageSize < 256 || pageSize > 0x10000 || pageSize + META_BYTES > read) throw damaged('is not a database')
+  const pages = [0, pageSize].map((at) => {
+    if (head.readUInt32LE(at + META.magic) !== 0xbeefc0de) throw damaged('is not a database')
+    return [head.readBigUInt64LE(at + META.transaction), head.readBigUInt64LE(at + META.lastPage)] as const
+  })
+  const [, lastPage] = pages.reduce((a, b) => (b[0] > a[0] ? b : a)) as readonly [bigint, bigint]
+  const wanted = (Number(lastPage) + 1) * pageSize
+  if (wanted > MOST_BYTES) throw damaged('is not a database')
+  if (size < wanted) {
+    closeSync(openSync(UNVERIFIED, 'w'))
+    truncateSync(DATA, wanted)
   }
+  return existsSync(UNVERIFIED)
 }
 
-const checkMetaPages = (_meta: Buffer, _size: number, _damaged: (what: string) => StartFault): void => {}
+/** Where lmdb's two meta pages say what: the page size, the last page and the transaction that wrote it. */
+const META = { magic: 0x18, pageSize: 0x30, lastPage: 0x90, transaction: 0x98 }
+const META_BYTES = 0xa0
+const MOST_BYTES = 2 ** 42

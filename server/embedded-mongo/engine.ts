@@ -1,8 +1,8 @@
 /** The parts put together: what commands work on. */
-import { Catalog, type Collection, checkNamespace } from './catalog.ts'
+import { Catalog, type Collection, checkNamespace, spaceBounds } from './catalog.ts'
 import { Cursors } from './cursors.ts'
 import { fail } from './errors.ts'
-import { RecordIds } from './records.ts'
+import { markDiscarded, purgeSome, RecordIds, scanIndex, scanRecords } from './records.ts'
 import { Storage, type WritableView } from './storage.ts'
 import { Blocked, Transactions } from './transactions.ts'
 
@@ -16,10 +16,25 @@ export class Engine {
   /** How long the TTL monitor rests between two rounds. */
   ttlSleepSeconds = 60
 
+  #closing = false
+  #purging: Promise<void> | undefined
+
   constructor(file: string) {
     this.storage = new Storage(file)
     this.catalog.load(this.storage)
+    this.storage.onFailedCommit = () => this.catalog.load(this.storage)
     this.transactions = new Transactions(this.storage)
+  }
+
+  /** Reads everything. @throws what lmdb says about a page that is not there, or about a record that is cut */
+  verify(): void {
+    for (const collection of this.catalog.list()) {
+      for (const { bytes } of scanRecords(this.storage, collection))
+        if (bytes.length < 5 || bytes.readInt32LE(0) !== bytes.length)
+          throw new Error(`a record of ${collection.ns} is cut`)
+      for (const index of collection.indexes)
+        for (const _ of scanIndex(this.storage, index, ...spaceBounds(index.space)));
+    }
   }
 
   /** A write outside transactions: waits, without having changed anything, while a transaction claims what it touches. */
@@ -50,8 +65,32 @@ export class Engine {
     return known ?? this.write((view) => this.catalog.find(ns) ?? this.catalog.create(view, db, name))
   }
 
+  /** Removes a collection; its bytes go in the background. */
+  drop(view: WritableView, collection: Collection): void {
+    this.discard(view, [collection, ...collection.indexes])
+    this.catalog.drop(view, collection)
+  }
+
+  /** Notes spaces whose bytes nobody needs any more. */
+  discard(view: WritableView, owners: readonly { space: number }[]): void {
+    for (const { space } of owners) markDiscarded(view, space)
+    this.purge()
+  }
+
+  /** Removes discarded bytes in the background, a little at a time. */
+  purge(): void {
+    this.#purging ??= this.#purge()
+  }
+
+  async #purge(): Promise<void> {
+    while (!this.#closing && (await this.storage.write(purgeSome))) await new Promise(setImmediate)
+    this.#purging = undefined
+  }
+
   async close(): Promise<void> {
+    this.#closing = true
     this.transactions.abortAll()
+    await this.#purging
     await this.storage.close()
   }
 }

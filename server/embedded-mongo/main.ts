@@ -1,5 +1,7 @@
 /** The command line: `main.js --data DIR [--port N]`. */
+import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type DataDirectory, openDataDirectory, StartFault } from './data-directory.ts'
 import { Engine } from './engine.ts'
@@ -40,7 +42,9 @@ const readArguments = (): Arguments => {
   }
 }
 
-const openEngine = ({ file, confirm }: DataDirectory, data: string): Engine => {
+const openEngine = ({ file, suspect, confirm }: DataDirectory, data: string): Engine => {
+  if (suspect && spawnSync(process.execPath, [verifier, file], { stdio: 'ignore' }).status !== 0)
+    throw new StartFault(`data directory ${data} is damaged: ${file} has been cut short`)
   try {
     const engine = new Engine(file)
     confirm()
@@ -50,6 +54,8 @@ const openEngine = ({ file, confirm }: DataDirectory, data: string): Engine => {
   }
 }
 
+const verifier = fileURLToPath(new URL('./verify.js', import.meta.url))
+
 const start = async ({ data, port }: Arguments): Promise<void> => {
   const directory = await openDataDirectory(data)
   const engine = openEngine(directory, data)
@@ -57,6 +63,7 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   const bound = await server.listen(port).catch((error: Error) => {
     throw new StartFault(`cannot listen on port ${port}: ${error.message}`)
   })
+  engine.purge()
   const stopTtlMonitor = startTtlMonitor(engine)
   let stopping = false
   const stop = async () => {

@@ -6,7 +6,7 @@ import { fail } from './errors.ts'
 import { evaluate } from './expressions.ts'
 import { lookup } from './paths.ts'
 import { isRegex, toRegExp } from './regex.ts'
-import { fields, isNullish, isNumeric, isObject, toNumber, truthy } from './values.ts'
+import { fields, isNullish, isNumeric, isObject, toBigInt, toNumber, truthy } from './values.ts'
 
 export type Predicate = (value: unknown) => boolean
 
@@ -83,31 +83,32 @@ export const isOperators = (value: unknown): value is Document => {
 type FieldPredicate = (values: unknown[]) => boolean
 
 const fieldTest = (parts: string[], value: unknown, options: MatchOptions): Predicate => {
-  const test = valueTest(value, options)
-  return parts.length === 1 && !parts[0]?.match(/^\d/)
-    ? (document) => test(lookup(document, parts))
-    : (document) => test(lookup(document, parts))
+  const test = valueTest(value, { ...options, reach: any })
+  return (document) => test(lookup(document, parts))
 }
 
-const valueTest = (value: unknown, options: MatchOptions): FieldPredicate => {
-  if (isRegex(value)) return any(regexTest(value))
-  if (!isOperators(value)) return any(equality(value, options.collation))
+const valueTest = (value: unknown, options: Scope): FieldPredicate => {
+  const { reach, collation } = options
+  if (isRegex(value)) return reach(regexTest(value))
+  if (!isOperators(value)) return reach(equality(value, collation))
   const tests = Object.entries(value)
     .filter(([name]) => name !== '$options' && name !== '$comment')
     .map(([name, operand]) => operatorTest(name, operand, value, options))
   return (values) => tests.every((test) => test(values))
 }
 
-/** True when a value, or an element of one that is an array, passes. */
-const any =
-  (test: Predicate): FieldPredicate =>
-  (values) =>
-    values.some((value) => test(value) || (Array.isArray(value) && value.some(test)))
+/** How a test of one value becomes a test of what a path leads to. */
+type Reach = (test: Predicate) => FieldPredicate
 
-const whole =
-  (test: Predicate): FieldPredicate =>
-  (values) =>
-    values.some(test)
+interface Scope extends MatchOptions {
+  reach: Reach
+}
+
+/** True when a value, or an element of one that is an array, passes. */
+const any: Reach = (test) => (values) =>
+  values.some((value) => test(value) || (Array.isArray(value) && value.some(test)))
+
+const whole: Reach = (test) => (values) => values.some(test)
 
 const not =
   (test: FieldPredicate): FieldPredicate =>
@@ -130,9 +131,7 @@ const comparison = (
   const nan = (value: unknown) => type === 10 && Number.isNaN(toNumber(value))
   const operandNan = nan(operand)
   return (value) =>
-    typeOrder(value) === type &&
-    (nan(value) === operandNan || false) &&
-    accept(compare(value, operand, collation))
+    typeOrder(value) === type && nan(value) === operandNan && accept(compare(value, operand, collation))
 }
 
 const regexTest = (operand: { pattern: string; options: string }): Predicate => {
@@ -143,35 +142,32 @@ const regexTest = (operand: { pattern: string; options: string }): Predicate => 
       : isRegex(value) && value.pattern === operand.pattern && value.options === operand.options
 }
 
-type Operator = (operand: unknown, options: MatchOptions, siblings: Document) => FieldPredicate
+type Operator = (operand: unknown, options: Scope, siblings: Document) => FieldPredicate
 
 const operators: Record<string, Operator> = {
-  $eq: (operand, { collation }) => any(equality(operand, collation)),
-  $ne: (operand, { collation }) =>
-    isRegex(operand) ? fail(2, "Can't have regex as arg to $ne.") : not(any(equality(operand, collation))),
-  $gt: (operand, { collation }) => any(comparison(operand, (order) => order > 0, collation)),
-  $gte: (operand, { collation }) => any(comparison(operand, (order) => order >= 0, collation)),
-  $lt: (operand, { collation }) => any(comparison(operand, (order) => order < 0, collation)),
-  $lte: (operand, { collation }) => any(comparison(operand, (order) => order <= 0, collation)),
-  $in: (operand, options) => any(oneOf('$in', operand, options)),
-  $nin: (operand, options) => not(any(oneOf('$nin', operand, options))),
+  $eq: (operand, { collation, reach }) => reach(equality(operand, collation)),
+  $ne: (operand, { collation, reach }) =>
+    isRegex(operand) ? fail(2, "Can't have regex as arg to $ne.") : not(reach(equality(operand, collation))),
+  $gt: (operand, { collation, reach }) => reach(comparison(operand, (order) => order > 0, collation)),
+  $gte: (operand, { collation, reach }) => reach(comparison(operand, (order) => order >= 0, collation)),
+  $lt: (operand, { collation, reach }) => reach(comparison(operand, (order) => order < 0, collation)),
+  $lte: (operand, { collation, reach }) => reach(comparison(operand, (order) => order <= 0, collation)),
+  $in: (operand, options) => options.reach(oneOf('$in', operand, options)),
+  $nin: (operand, options) => not(options.reach(oneOf('$nin', operand, options))),
   $exists: (operand) => {
     const wanted = truthy(operand)
     return (values) => values.some((value) => value !== undefined) === wanted
   },
-  $type: (operand) => {
-    const test = typePredicate(operand)
-    return (values) => values.some((value) => test(value) || (Array.isArray(value) && value.some(test)))
-  },
-  $regex: (operand, _options, { $options }) => {
+  $type: (operand, { reach }) => reach(typePredicate(operand)),
+  $regex: (operand, { reach }, { $options }) => {
     const pattern = isRegex(operand) ? operand.pattern : operand
     if (typeof pattern !== 'string') return fail(2, '$regex has to be a string')
     if (!isNullish($options) && typeof $options !== 'string') return fail(2, '$options has to be a string')
     const flags = ($options as string | undefined) ?? (isRegex(operand) ? operand.options : '')
-    return any(regexTest({ pattern, options: flags }))
+    return reach(regexTest({ pattern, options: flags }))
   },
   $not: (operand, options) => {
-    if (isRegex(operand)) return not(any(regexTest(operand)))
+    if (isRegex(operand)) return not(options.reach(regexTest(operand)))
     if (!isOperators(operand)) return fail(2, '$not needs a regex or a document')
     return not(valueTest(operand, options))
   },
@@ -191,25 +187,22 @@ const operators: Record<string, Operator> = {
     if (size < 0) fail(2, '$size may not be negative')
     return whole((value) => Array.isArray(value) && value.length === size)
   },
-  $mod: (operand) => {
-    if (!Array.isArray(operand) || operand.length !== 2 || !operand.every(isNumeric))
+  $mod: (operand, { reach }) => {
+    if (!Array.isArray(operand) || operand.length !== 2 || !operand.every(isFiniteNumber))
       return fail(2, 'malformed mod, needs to be an array of two numbers')
-    const [divisor, remainder] = operand.map((value) => Math.trunc(toNumber(value))) as [number, number]
-    if (divisor === 0) fail(2, 'divisor cannot be 0')
-    return any((value) => isNumeric(value) && Math.trunc(toNumber(value)) % divisor === remainder)
+    const [divisor, remainder] = operand.map(toBigInt) as [bigint, bigint]
+    if (divisor === 0n) fail(2, 'divisor cannot be 0')
+    return reach((value) => isFiniteNumber(value) && toBigInt(value) % divisor === remainder)
   },
-  $bitsAllSet: (operand) => bits(operand, (value, mask) => (value & mask) === mask),
-  $bitsAnySet: (operand) => bits(operand, (value, mask) => (value & mask) !== 0n),
-  $bitsAllClear: (operand) => bits(operand, (value, mask) => (value & mask) === 0n),
-  $bitsAnyClear: (operand) => bits(operand, (value, mask) => (value & mask) !== mask),
+  $bitsAllSet: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) === mask)),
+  $bitsAnySet: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) !== 0n)),
+  $bitsAllClear: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) === 0n)),
+  $bitsAnyClear: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) !== mask)),
 }
 
-const operatorTest = (
-  name: string,
-  operand: unknown,
-  siblings: Document,
-  options: MatchOptions,
-): FieldPredicate => {
+const isFiniteNumber = (value: unknown): boolean => isNumeric(value) && Number.isFinite(toNumber(value))
+
+const operatorTest = (name: string, operand: unknown, siblings: Document, options: Scope): FieldPredicate => {
   const operator = Object.hasOwn(operators, name) ? operators[name] : undefined
   return operator ? operator(operand, options, siblings) : unknownOperator(name)
 }
@@ -242,20 +235,19 @@ const has = (sorted: unknown[], value: unknown, collation?: Collation): boolean 
 /** A test of one array element: `{$gt: 1}` looks at the element, `{a: 1}` into it. */
 export const elementTest = (criteria: Document, options: MatchOptions): Predicate => {
   if (isOperators(criteria) && !/^\$(and|or|nor|expr)$/.test(Object.keys(criteria)[0] as string)) {
-    const test = valueTest(criteria, options)
+    const test = valueTest(criteria, { ...options, reach: whole })
     return (element) => test([element])
   }
   const test = compileFilter(criteria, options)
   return (element) => (isObject(element) || Array.isArray(element)) && test(element)
 }
 
-const bits = (operand: unknown, accept: (value: bigint, mask: bigint) => boolean): FieldPredicate => {
+const bits = (operand: unknown, accept: (value: bigint, mask: bigint) => boolean): Predicate => {
   const mask = Array.isArray(operand)
     ? operand.reduce((sum: bigint, bit) => sum | (1n << BigInt(toNumber(bit))), 0n)
-    : isNumeric(operand) && toNumber(operand) >= 0
-      ? BigInt(toNumber(operand))
+    : isFiniteNumber(operand) && toNumber(operand) >= 0
+      ? toBigInt(operand)
       : fail(2, 'bit operators need an array of bit positions or a non-negative number')
-  return any(
-    (value) => isNumeric(value) && Number.isInteger(toNumber(value)) && accept(BigInt(toNumber(value)), mask),
-  )
+  return (value) =>
+    isFiniteNumber(value) && Number.isInteger(toNumber(value)) && accept(toBigInt(value), mask)
 }

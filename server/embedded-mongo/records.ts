@@ -139,7 +139,7 @@ export const fillIndex = (view: WritableView, collection: Collection, index: Ind
   }
 }
 
-const countKey = (collection: Collection): Buffer => inSpace(0, Buffer.from(`#${collection.space}`))
+const countKey = ({ space }: { space: number }): Buffer => inSpace(0, Buffer.from(`#${space}`))
 
 export const isCountKey = (key: Buffer): boolean => key.readUInt32BE(0) === 0 && key[4] === 0x23
 
@@ -156,14 +156,26 @@ export const changeCount = (view: WritableView, collection: Collection, differen
 export const countDifference = (now: Buffer | undefined, own: Buffer, before: Buffer | undefined): Buffer =>
   Buffer.from(String(Number(now ?? 0) + Number(own) - Number(before ?? 0)))
 
-/** Removes every byte of a space, and the count kept for it. */
-export const clearSpace = (view: WritableView, space: number): void => {
-  for (const { key } of view.range(...spaceBounds(space))) view.remove(key)
-}
+const discardedKey = (space: number): Buffer => inSpace(0, Buffer.from(`d${String(space).padStart(10, '0')}`))
+const PURGED_AT_ONCE = 2000
 
-export const dropRecords = (view: WritableView, collection: Collection): void => {
-  for (const { space } of [collection, ...collection.indexes]) clearSpace(view, space)
-  view.remove(countKey(collection))
+/** Notes a space, and the count kept under its name, as rubbish. */
+export const markDiscarded = (view: WritableView, space: number): void =>
+  view.put(discardedKey(space), Buffer.from(String(space)))
+
+/** Removes some bytes of a discarded space; false when nothing is left to remove. */
+export const purgeSome = (view: WritableView): boolean => {
+  const [next] = view.range(discardedKey(0), inSpace(0, Buffer.from('e')))
+  if (!next) return false
+  const space = Number(next.value)
+  let left = PURGED_AT_ONCE
+  for (const { key } of view.range(...spaceBounds(space))) {
+    view.remove(key)
+    if (--left === 0) return true
+  }
+  view.remove(countKey({ space }))
+  view.remove(next.key)
+  return true
 }
 
 const duplicateKey = (collection: Collection, index: Index, values: unknown[]): CommandError => {

@@ -129,6 +129,9 @@ export class Storage implements View {
   #queue: Job<unknown>[] = []
   #committing: Promise<void> | undefined
 
+  /** Told when a group could not be committed, and with it what its jobs may have kept in memory. */
+  onFailedCommit: () => void = () => {}
+
   constructor(file: string) {
     this.#db = open<Buffer, Buffer>({
       path: file,
@@ -196,14 +199,14 @@ export class Storage implements View {
   async #commit(): Promise<void> {
     const group = new Overlay(this)
     const done: (() => void)[] = []
-    const failed: Job<unknown>[] = []
+    const jobs: Job<unknown>[] = []
     for (const job of this.#queue.splice(0)) {
       const changes = new Overlay(group)
       try {
         const value = job.run(changes)
         changes.applyTo(group)
         done.push(() => job.resolve(value))
-        failed.push(job)
+        jobs.push(job)
       } catch (error) {
         job.reject(error)
       }
@@ -212,7 +215,8 @@ export class Storage implements View {
       if (!group.empty) await this.#apply(group)
       for (const resolve of done) resolve()
     } catch (error) {
-      for (const job of failed) job.reject(error)
+      this.onFailedCommit()
+      for (const job of jobs) job.reject(error)
     }
   }
 

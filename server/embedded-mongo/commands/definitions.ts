@@ -6,7 +6,7 @@ import { fail } from '../errors.ts'
 import type { Index } from '../indexes.ts'
 import { compileFilter } from '../matcher.ts'
 import { findIndex } from '../planner.ts'
-import { clearSpace, countRecords, dropRecords, fillIndex } from '../records.ts'
+import { countRecords, fillIndex } from '../records.ts'
 import { encode, isNullish, isObject, truthy } from '../values.ts'
 import { type Command, cursorReply, target } from './context.ts'
 
@@ -52,10 +52,7 @@ const drop: Command = {
     const { engine } = context
     const { ns } = target(context, 'drop')
     const nIndexesWas = engine.catalog.get(ns).indexes.length
-    await engine.changeDefinition(ns, (view, collection) => {
-      dropRecords(view, collection)
-      engine.catalog.drop(view, collection)
-    })
+    await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
     return { nIndexesWas, ns, ok: 1 }
   },
 }
@@ -64,10 +61,7 @@ const dropDatabase: Command = {
   options: [],
   async run({ engine, db }) {
     for (const { ns } of engine.catalog.list(db))
-      await engine.changeDefinition(ns, (view, collection) => {
-        dropRecords(view, collection)
-        engine.catalog.drop(view, collection)
-      })
+      await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
     return { dropped: db, ok: 1 }
   },
 }
@@ -88,8 +82,7 @@ const renameCollection: Command = {
       const target = engine.catalog.find(to)
       if (target) {
         engine.transactions.checkUntouched(target)
-        dropRecords(view, target)
-        engine.catalog.drop(view, target)
+        engine.drop(view, target)
       }
       engine.catalog.rename(view, collection, db, name)
     })
@@ -226,7 +219,7 @@ const dropIndexes: Command = {
     const nIndexesWas = engine.catalog.get(ns).indexes.length
     await engine.changeDefinition(ns, (view, collection) => {
       const dropped = indexesToDrop(collection, command.index)
-      for (const { space } of dropped) clearSpace(view, space)
+      engine.discard(view, dropped)
       engine.catalog.setIndexes(
         view,
         collection,
