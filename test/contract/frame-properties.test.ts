@@ -3,44 +3,10 @@ import fc from 'fast-check'
 import { etagOf, parseIfMatch } from '../../path-api/etag.ts'
 import { pathMatcher } from '../../path-api/match.ts'
 import { counted } from '../../path-api/rate-limit.ts'
-import { decodeCursor, encodeCursor } from '../../records/cursor.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 
 const fails = (work: () => unknown, error: string) =>
   assert.throws(work, (thrown) => thrown instanceof ServiceError && thrown.error === error)
-
-describe('cursors', () => {
-  const encoded = (parts: unknown) => Buffer.from(JSON.stringify(parts)).toString('base64url')
-  it('come back as they went', () => {
-    const value = fc.oneof(
-      fc.date({ noInvalidDate: true }),
-      fc.integer(),
-      fc.string(),
-      fc.boolean(),
-      fc.constant(null),
-    )
-    fc.assert(
-      fc.property(value, fc.string(), (value, id) => {
-        assert.deepEqual(decodeCursor('newest', encodeCursor('newest', { value, id })), { value, id })
-      }),
-    )
-  })
-  it('are refused, whatever else a client sends', () => {
-    const text = fc.oneof(
-      fc.string(),
-      fc.json().map((json) => Buffer.from(json).toString('base64url')),
-    )
-    fc.assert(fc.property(text, (text) => fails(() => decodeCursor('newest', text), 'MalformedRequest')))
-    for (const parts of [
-      ['newest', 'v', { $gt: '' }, 'a'],
-      ['newest', 'v', 1, { $gt: '' }],
-      ['oldest', 'v', 1, 'a'],
-      null,
-    ]) {
-      fails(() => decodeCursor('newest', encoded(parts)), 'MalformedRequest')
-    }
-  })
-})
 
 describe('If-Match', () => {
   it('names the versions of its strong tags', () => {

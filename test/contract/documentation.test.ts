@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { service } from '../helper.ts'
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+describe('the documentation page in a browser', () => {
+  let browser: Browser
+  let page: Page
+  const faults: string[] = []
+
+  before(async function () {
+    if (!existsSync(executablePath)) return this.skip()
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    page = await browser.newPage()
+    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
+    page.on('pageerror', (error) => faults.push(error.message))
+    page.on('request', (request) => {
+      if (!request.url().startsWith(service.url) && !request.url().startsWith('data:'))
+        faults.push(request.url())
+    })
+  })
+  after(() => browser?.close())
+
+  it('shows the operations, needs nothing from elsewhere and breaks no policy', async () => {
+    await page.goto(`${service.url}/docs`)
+    await page.waitForSelector('.opblock-tag')
+    assert.deepEqual(faults, [])
+  })
+
+  it('tries an operation', async () => {
+    await page.locator('.opblock-tag', { hasText: 'Service' }).click()
+    const operation = page.locator('#operations-Service-getLiveness')
+    await operation.click()
+    await operation.locator('button.execute').click()
+    const answer = operation.locator('.live-responses-table .response-col_status').nth(1)
+    assert.match((await answer.textContent()) ?? '', /200/)
+    assert.deepEqual(faults, [])
+  })
+})
