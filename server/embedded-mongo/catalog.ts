@@ -34,7 +34,7 @@ export const inSpace = (space: number, rest: Buffer): Buffer => spaceKey(space, 
 const definitionKey = (ns: string): Buffer => spaceKey(0, `c${ns}`)
 const counterKey = spaceKey(0, 'next space')
 
-const flagKey = (index: Index, flag: 'multikey' | 'cut'): Buffer => spaceKey(0, `${flag} ${index.space}`)
+const flagKey = (index: Index, flag: 'multikey' | 'cut'): Buffer => spaceKey(0, `f${flag} ${index.space}`)
 
 /** Notes what an index has come to hold. In memory at once: true too early only makes plans more careful. */
 export const raiseFlag = (view: WritableView, index: Index, flag: 'multikey' | 'cut'): void => {

@@ -5,12 +5,14 @@ import type { Engine } from './engine.ts'
 import { formatReply, parseMessage, type Request, splitMessages } from './wire.ts'
 
 export class MongoServer {
+  readonly #engine: Engine
   readonly #server: Server
   readonly #dispatcher: Dispatcher
   readonly #sockets = new Map<Socket, Promise<void>>()
   #connections = 0
 
   constructor(engine: Engine) {
+    this.#engine = engine
     this.#dispatcher = new Dispatcher(engine)
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket))
   }
@@ -33,7 +35,10 @@ export class MongoServer {
     let size = 0
     this.#sockets.set(socket, Promise.resolve())
     socket.on('error', () => socket.destroy())
-    socket.on('close', () => this.#sockets.delete(socket))
+    socket.on('close', () => {
+      this.#sockets.delete(socket)
+      this.#engine.transactions.abortAll(connectionId)
+    })
     socket.on('data', (chunk) => {
       rest.push(chunk)
       size += chunk.length

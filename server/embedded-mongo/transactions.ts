@@ -25,6 +25,8 @@ export class Transaction {
   readonly ended: Promise<void>
   #end: () => void = () => {}
   timer: NodeJS.Timeout | undefined
+  /** The connection that carried its last command. */
+  connectionId = 0
   state: 'active' | 'committed' | 'aborted' = 'active'
 
   constructor(snapshot: Snapshot, catalogVersion: number) {
@@ -191,8 +193,11 @@ export class Transactions {
     transaction.close(state)
   }
 
-  abortAll(): void {
-    for (const { transaction } of this.#sessions.values()) if (transaction) this.abort(transaction)
+  /** Ends the transactions whose last command came over this connection, or all. */
+  abortAll(connectionId?: number): void {
+    for (const { transaction } of this.#sessions.values())
+      if (transaction && (connectionId === undefined || transaction.connectionId === connectionId))
+        this.abort(transaction)
   }
 }
 
