@@ -71,9 +71,17 @@ function bytesReader(limit: number): (request: Request, response: Response) => P
     new Promise((resolve, reject) => {
       read(request, response, (error?: unknown) => {
         if (error === undefined) resolve(Buffer.isBuffer(request.body) ? request.body : undefined)
-        else reject(error)
+        else reject(bodyFault(error))
       })
     })
+}
+
+/** Whatever stops the reading of a body is the client's doing. */
+function bodyFault(error: unknown): ServiceError {
+  const status = error instanceof Error && 'status' in error ? error.status : undefined
+  if (status === 413) return new ServiceError('ContentTooLarge')
+  if (status === 415) return new ServiceError('UnsupportedMediaType')
+  return new ServiceError('MalformedRequest', { detail: 'The body cannot be read.' })
 }
 
 const hasBody = ({ headers }: Request): boolean =>

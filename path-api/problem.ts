@@ -30,11 +30,6 @@ export function impliedErrors({ access, method, path, body, ifMatch }: Operation
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown
   if (isOutage(thrown)) return new ServiceError('Unavailable', { retryAfter: 5, cause: thrown })
-  const status = bodyFault(thrown)
-  if (status === 413) return new ServiceError('ContentTooLarge')
-  if (status === 415) return new ServiceError('UnsupportedMediaType')
-  if (status !== undefined)
-    return new ServiceError('MalformedRequest', { detail: 'The body cannot be read.' })
   return new ServiceError('Internal', { cause: thrown })
 }
 
@@ -116,10 +111,4 @@ function isOutage(thrown: unknown): boolean {
   const labelled =
     thrown.hasErrorLabel('RetryableWriteError') || thrown.hasErrorLabel('TransientTransactionError')
   return labelled || lostConnection.test(thrown.name) || handingOver.has(thrown.code)
-}
-
-/** The status that the body reader gave a body it could not read. */
-function bodyFault(thrown: unknown): number | undefined {
-  if (!(thrown instanceof Error) || !('type' in thrown) || !('status' in thrown)) return undefined
-  return typeof thrown.status === 'number' && thrown.status < 500 ? thrown.status : undefined
 }

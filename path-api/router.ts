@@ -39,11 +39,12 @@ export async function createPathApi(options: PathApiOptions): Promise<Router> {
   const { db, rateLimits, log, corsOrigins, version, operations = table } = options
   const spend = await rateLimiter(db, rateLimits)
   const frame: Frame = { ...options, spend, once: await idempotency(db) }
+  const served = [...operations, ...documentation(openApi(operations, version))]
   const find = pathMatcher(
-    operations.map((operation): Route => ({ ...operation, perform: performer(operation, frame) })),
+    served.map((operation): Route => ({ ...operation, perform: performer(operation, frame) })),
   )
   const router = express.Router()
-  router.use(crossOrigin(corsOrigins), documentation(openApi(operations, version)))
+  router.use(crossOrigin(corsOrigins))
   router.use(async (request: Request & { id?: unknown }, response: Response) => {
     const requestId = String(request.id)
     response.setHeader('cache-control', 'no-store')

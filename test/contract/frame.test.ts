@@ -113,6 +113,8 @@ describe('the frame of the path family', () => {
       await refused(await post('{"title":'), 400, 'malformed-request')
       await refused(await post(Buffer.from([0x22, 0xff, 0x22])), 400, 'malformed-request')
       await refused(await post(''), 400, 'invalid-input')
+      const packed = { ...asAnna, ...json, 'content-encoding': 'gzip' }
+      await refused(await call('POST', '/sample/anna/note', packed, 'not packed'), 400, 'malformed-request')
     })
     it('refuses bodies that are too large or of another type', async () => {
       await refused(await note('POST', { title: 'x'.repeat(1_100_000) }), 413, 'content-too-large')
