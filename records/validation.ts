@@ -34,8 +34,8 @@ export function createFaults(className: ClassName, sent: Values): Faults {
 
 /** Judges an update: the changed properties by themselves, and the object that it would make. */
 export function updateFaults(className: ClassName, merged: Values, changed: readonly string[]): Faults {
-  const { create, stored } = classes[className]
-  const missing = missingIn(className, create.required, merged)
+  const { stored, update } = classes[className]
+  const missing = missingIn(className, stored.required, merged)
   if (missing.length > 0) return { missing, violations: [] }
   const values = Object.fromEntries(
     changed.filter((name) => merged[name] !== undefined).map((name) => [name, merged[name]]),
@@ -46,7 +46,7 @@ export function updateFaults(className: ClassName, merged: Values, changed: read
     violations: [
       ...explain(classChecks[className].update(values), stored.properties, 'may not be changed'),
       ...removed
-        .filter((name) => !(name in classes[className].update.properties))
+        .filter((name) => !(name in update.properties))
         .map((path) => ({ path, code: 'fixed', message: 'may not be changed' })),
       ...classRules[className].violations(merged, changed),
     ],
