@@ -131,6 +131,8 @@ describe('validation of an update', () => {
 
   it('refuses to change what stays', () => {
     const plan = { ehrId: 'other', name: 'x', status: 'COMPLETED', state: 1 }
+    const { status: _, ...without } = plan
+    assert.deepEqual(updateFaults('CarePlan', without, ['status']).missing, ['status'])
     const { violations } = updateFaults('CarePlan', plan, ['ehrId', 'state', 'status', 'language'])
     assert.equal(
       inOneLine(violations),
