@@ -71,9 +71,15 @@ const operations: typeof typed = {
 const isPair = (pair: unknown): boolean =>
   Array.isArray(pair) && between(pair[0], 90) && between(pair[1], 180)
 
-/** A time in the years 1 to 9999, as every calendar and database has it. */
+/**
+ * A time in UTC that exists, in the years 1 to 9999. Parse reads no other form: an offset it takes for no value,
+ * the 30th of February for a day in March, a tenth of a second for a millisecond.
+ */
 function isDate(iso: unknown): boolean {
-  return typeof iso === 'string' && /^(?!0000)\d{4}-\d\d-\d\dT/.test(iso) && !Number.isNaN(Date.parse(iso))
+  if (typeof iso !== 'string' || !/^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/.test(iso))
+    return false
+  const time = new Date(iso)
+  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(iso.slice(0, 19))
 }
 
 function refuse(message: string): never {

@@ -3,6 +3,7 @@ import { checkBody } from './body.ts'
 import { distinctValues } from './distinct.ts'
 import { checkListFields, type ListQuery, readListQuery } from './list-query.ts'
 import { code, type ParseRequest, Refusal } from './parse-request.ts'
+import { checkWritten } from './written.ts'
 
 /** A request, or a part of a batch; `carrier` is what has its body. */
 interface Call {
@@ -39,6 +40,7 @@ async function check(req: ParseRequest, open: boolean): Promise<ListQuery | unde
   if (!open && !isMaster && !user && !calls.every(isOpenToAll))
     throw new Refusal(401, code.invalidSession, 'Invalid session token')
   calls.forEach(checkAccountFields)
+  for (const { method, carrier } of calls.filter(isWrite)) checkWritten(carrier.body, method)
   const lists = await Promise.all(calls.filter(isList).map((call) => readList(req, call)))
   if (!isBatch(req)) return lists[0]
   if (lists.some(({ distinct }) => distinct !== undefined))
@@ -83,6 +85,8 @@ function checkAccountFields(call: Call): void {
 
 const plain = (path: string): string => path.toLowerCase().replace(/\/+$/, '')
 const isBatch = (req: ParseRequest): boolean => req.method === 'POST' && plain(req.path) === '/batch'
+const isWrite = ({ method, path }: Call): boolean =>
+  (method === 'POST' || method === 'PUT') && /^\/(classes|users)\b/i.test(path)
 const isList = ({ method, path }: Call): boolean =>
   (method === 'GET' || method === 'HEAD') && /^\/(classes\/[^/]+|users)\/?$/i.test(path)
 const classOf = (path: string): string => /^\/classes\/([^/]+)/i.exec(path)?.[1] ?? '_User'

@@ -33,6 +33,7 @@ export const code = {
   internal: 1,
   notFound: 101,
   invalidQuery: 102,
+  invalidKey: 105,
   invalidJson: 107,
   forbidden: 119,
   tooManyRequests: 155,

@@ -94,7 +94,10 @@ describe('measurements', () => {
       )
       assertError(await put('BloodPressure', objectId, { diastolicUnit: null }), 141, /: diastolicUnit$/)
       assertError(await put('BloodPressure', objectId, { carePlanId: 'x' }), 142, /carePlanId/)
-      assert.equal((await put('BloodPressure', objectId, { systolic: { __op: 'Increment', amount: 'x' } })).status, 400)
+      assert.equal(
+        (await put('BloodPressure', objectId, { systolic: { __op: 'Increment', amount: 'x' } })).status,
+        400,
+      )
       const { body } = await put('BloodPressure', objectId, { systolic: 130, comment: 'Corrected' }).expect(
         200,
       )
