@@ -2,6 +2,7 @@ import type { Operation } from './operation.ts'
 import { account } from './resources/account.ts'
 import { addresses } from './resources/address.ts'
 import { contacts } from './resources/contact.ts'
+import { dataExport } from './resources/export.ts'
 import { health } from './resources/health.ts'
 import { login } from './resources/login.ts'
 import { network } from './resources/network.ts'
@@ -28,4 +29,5 @@ export const table: readonly Operation[] = [
   ...contacts,
   ...relations,
   ...network,
+  ...dataExport,
 ]

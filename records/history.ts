@@ -104,13 +104,11 @@ export async function forgetChanges(db: Db, collection: string, id: string, sess
   await changesOf(db).deleteMany({ _id: range }, session ? { session } : {})
 }
 
-/** Forgets the changes of all records whose ids lie in a range. */
+/** Forgets the changes of all records whose collection and id, `collection/id`, lie in a range. */
 export async function forgetChangesWithin(
   db: Db,
-  collection: string,
-  ids: { $gte: string; $lt: string },
+  range: { $gte: string; $lt: string },
   session: ClientSession,
-) {
-  const range = { $gte: `${collection}/${ids.$gte}`, $lt: `${collection}/${ids.$lt}` }
+): Promise<void> {
   await changesOf(db).deleteMany({ _id: range }, { session })
 }

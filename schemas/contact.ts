@@ -15,7 +15,7 @@ const required = {
       'Whether it is the primary means of contact of its type. Exactly one is: a new one takes over, the first one is it at once, and when it goes the oldest other one follows',
     examples: [true],
   }),
-  type: ContactTypeEnum,
+  type: { ...ContactTypeEnum, examples: ['PHONE'] },
   value: Type.String({
     minLength: 1,
     maxLength: 254,

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { ConnectionStateEnum } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Connection } from '../../schemas/network.ts'
+import { usersOf } from '../accounts/user.ts'
 import type { Caller } from '../caller.ts'
 import type { Page } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
@@ -109,6 +110,5 @@ export class Network {
 
 /** Whether there is an account with this id. */
 export async function isUser({ db }: Records, mvUid: string): Promise<boolean> {
-  const users = db.collection<{ _id: string }>('_User')
-  return (await users.findOne({ _id: mvUid }, { projection: { _id: 1 } })) !== null
+  return (await usersOf(db).findOne({ _id: mvUid }, { projection: { _id: 1 } })) !== null
 }

@@ -24,8 +24,8 @@ export const ownerFields = {
  */
 export const belonging = (mvUid: string, id: string): string => `${mvUid}-${id}`
 
-/** The stored ids of all that belongs to a person; '.' is the character after '-'. */
-export const rangeOf = (mvUid: string) => ({ $gte: `${mvUid}-`, $lt: `${mvUid}.` })
+/** The stored ids of all that is kept about a person: the user's own, and those of belongings; '0' follows '/'. */
+export const rangeOf = (mvUid: string) => ({ $gte: mvUid, $lt: `${mvUid}0` })
 
 /** The id that clients see. */
 export const ownId = (mvUid: string, id: string): string => id.slice(mvUid.length + 1)

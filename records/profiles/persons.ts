@@ -1,12 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type PersonUpdate, personFields } from '../../schemas/person.ts'
+import { usersOf } from '../accounts/user.ts'
 import type { Caller } from '../caller.ts'
 import type { Saved } from '../parse-format.ts'
 import { Store } from '../store.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 import { complete } from './complete.ts'
 import { wasRemoved } from './ledger.ts'
+import { unlessMade } from './once.ts'
 import { type IfMatch, service, sharedByConnection } from './owner.ts'
 
 const fields = Type.Object(personFields)
@@ -16,8 +18,6 @@ const StoredPerson = Type.Object({
   picture: Type.Boolean(),
 })
 export type StoredPerson = Saved<Static<typeof StoredPerson>>
-
-type User = { _id: string; email: string; name?: string; language?: string }
 
 type PersonInput = Omit<PersonUpdate, 'id' | 'picture'>
 
@@ -42,7 +42,7 @@ export class Persons {
   }
 
   /**
-   * Saves the complete person, for the first time too.
+   * Saves the complete person, anew after a removal.
    * @throws PreconditionFailed, also when a version is expected and there is none
    */
   async save(caller: Caller, mvUid: string, input: PersonInput, ifMatch: IfMatch): Promise<StoredPerson> {
@@ -53,14 +53,13 @@ export class Persons {
       return await update()
     } catch (error) {
       if (!is(error, 'NotFound')) throw error
-      if (ifMatch !== undefined) throw new ServiceError('PreconditionFailed')
     }
-    try {
-      return await inTransaction(this.#records, (tx) => this.#create(caller, mvUid, next, tx))
-    } catch (error) {
-      if (is(error, 'Conflict')) return update()
-      throw error
-    }
+    if (await this.#begin(mvUid)) return update()
+    if (ifMatch !== undefined) throw new ServiceError('PreconditionFailed')
+    return unlessMade(
+      () => inTransaction(this.#records, (tx) => this.#create(caller, mvUid, next, tx)),
+      update,
+    )
   }
 
   /** Notes whether there is a picture. @returns whether there was one; @throws NotFound */
@@ -75,12 +74,12 @@ export class Persons {
    * @returns false when there is no such account, or its person was removed on purpose
    */
   async #begin(mvUid: string): Promise<boolean> {
-    const users = this.#records.db.collection<User>('_User')
-    const user = await users.findOne({ _id: mvUid })
+    const user = await usersOf(this.#records.db).findOne({ _id: mvUid })
     if (user === null || (await wasRemoved(this.#records, mvUid))) return false
     const displayName = user.name ?? user.email.slice(0, user.email.indexOf('@'))
     const person = complete(fields, { name: { displayName }, language: user.language })
-    await this.store.create(service, { ...person, picture: false }, sharedByConnection(mvUid), { id: mvUid })
+    const self = { ...service, userId: mvUid }
+    await this.store.create(self, { ...person, picture: false }, sharedByConnection(mvUid), { id: mvUid })
     return true
   }
 

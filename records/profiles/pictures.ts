@@ -38,6 +38,7 @@ export class Pictures {
     const file = await cleanPicture(bytes)
     const picture = { ...file, bytes: new Binary(file.bytes) }
     const key = { id: mvUid }
+    await this.#persons.get(caller, mvUid)
     const { version } = await inTransaction(this.#records, async (tx) => {
       const replaces = await this.#persons.notePicture(caller, mvUid, tx, true)
       return replaces

@@ -5,6 +5,7 @@ import { changeOf } from '../history.ts'
 import { inTransaction, type Records } from '../transaction.ts'
 import { Addresses } from './addresses.ts'
 import { Contacts } from './contacts.ts'
+import { exportPerson } from './export.ts'
 import { forgetPerson } from './forget.ts'
 import { closeLedger, noteRemoval, takeTurn } from './ledger.ts'
 import { isUser, Network } from './network.ts'
@@ -45,6 +46,11 @@ export class Profiles {
     return isUser(this.#records, mvUid)
   }
 
+  /** All that is kept about a person, one line of JSON each; see exportPerson. */
+  export(caller: Caller, mvUid: string): AsyncGenerator<string> {
+    return exportPerson(this.#records, caller, mvUid)
+  }
+
   /** Removes a relation with its addresses and contacts. @throws NotFound; PreconditionFailed */
   removeRelation(caller: Caller, mvUid: string, relationId: number, ifMatch: IfMatch): Promise<void> {
     return inTransaction(this.#records, async (tx) => {
@@ -58,7 +64,8 @@ export class Profiles {
   }
 
   /** Removes a person with everything that is kept about them; the account stays. @throws NotFound; PreconditionFailed */
-  remove(caller: Caller, mvUid: string, ifMatch: IfMatch): Promise<void> {
+  async remove(caller: Caller, mvUid: string, ifMatch: IfMatch): Promise<void> {
+    await this.persons.get(caller, mvUid)
     return inTransaction(this.#records, async (tx) => {
       const { version } = await this.persons.store.get(caller, { id: mvUid }, { tx })
       if (Array.isArray(ifMatch) && !ifMatch.includes(version))

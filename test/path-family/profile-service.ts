@@ -35,6 +35,7 @@ export interface TestPerson {
 /** The profile operations over HTTP on the embedded engine; tokens are ours, see `newPerson`. */
 export interface ProfileService {
   url: string
+  client: MongoClient
   db: Db
   profiles: Profiles
   newPerson(about?: { name?: string; role?: 'admin' }): Promise<TestPerson>
@@ -87,7 +88,7 @@ export async function startProfiles(): Promise<ProfileService> {
       headers: { ...(json ? { 'content-type': 'application/json' } : {}), ...headers },
       ...(body === undefined ? {} : { body: Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
     })
-    const isJson = /json$/.test(reply.headers.get('content-type') ?? '')
+    const isJson = /[/+]json$/.test(reply.headers.get('content-type') ?? '')
     const bytes = Buffer.from(await reply.arrayBuffer())
     return {
       status: reply.status,
@@ -98,6 +99,7 @@ export async function startProfiles(): Promise<ProfileService> {
   }
   return {
     url,
+    client,
     db,
     profiles,
     send,
@@ -114,11 +116,14 @@ export async function startProfiles(): Promise<ProfileService> {
         _rperm: [mvUid],
         _wperm: [mvUid],
       }
-      await db
-        .collection<{ _id: string }>('_User')
-        .insertOne({ _id: mvUid, ...about, _hashed_password: 'a secret', ...(name ? { name } : {}) } as {
-          _id: string
-        })
+      await db.collection<{ _id: string }>('_User').insertOne({
+        _id: mvUid,
+        ...about,
+        _hashed_password: 'a secret',
+        ...(name ? { name } : {}),
+      } as {
+        _id: string
+      })
       const token = `${role ?? 'user'}-${mvUid}`
       return {
         mvUid,

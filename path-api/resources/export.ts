@@ -1,0 +1,24 @@
+import { Readable } from 'node:stream'
+import { answer } from '../answer.ts'
+import { raw } from '../media.ts'
+import { operation } from '../operation.ts'
+
+export const dataExport = [
+  operation({
+    id: 'exportPerson',
+    method: 'get',
+    path: '/profile/{mvUid}/export',
+    summary: 'Export all that is kept about a person',
+    description:
+      'One JSON object in each line: `{"kind", "data"}`. Account, sessions, profile and its history, and the EHRs that are about the person, with what the caller may read in them and who accessed them.',
+    source: 'Operations of our own: people have a right to their data',
+    extra: true,
+    access: 'person',
+    reply: [200, raw('application/x-ndjson')],
+    guarded: ({ params }) => params.mvUid,
+    handle: ({ params: { mvUid } }, { caller, profiles }) =>
+      answer(Readable.from(profiles.export(caller, mvUid)), {
+        headers: { 'content-disposition': `attachment; filename="${mvUid}.ndjson"` },
+      }),
+  }),
+]

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { deflateSync } from 'node:zlib'
+import sharp from 'sharp'
+import { type ProfileService, refused, startProfiles, type TestPerson } from './profile-service.ts'
+
+const image = (width = 60, height = 40) =>
+  sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 30 } } })
+const place = { IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '52/1 22/1 0/1' }, IFD0: { Artist: 'Secret' } }
+
+/** A PNG of 50,000 x 50,000 pixels in a few kilobytes: its header and one compressed row of zeros. */
+function bomb(): Buffer {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(50_000, 0)
+  header.writeUInt32BE(50_000, 4)
+  header.set([8, 2, 0, 0, 0], 8)
+  const chunk = (type: string, data: Buffer) => {
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(data.length)
+    return Buffer.concat([length, Buffer.from(type), data, Buffer.alloc(4)])
+  }
+  const pixels = deflateSync(Buffer.alloc(1_000_000))
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    chunk('IHDR', header),
+    chunk('IDAT', pixels),
+    chunk('IEND', Buffer.alloc(0)),
+  ])
+}
+
+describe('pictures', () => {
+  let service: ProfileService
+  let anna: TestPerson
+  before(async () => {
+    service = await startProfiles()
+    anna = await service.newPerson()
+    await anna.send('GET', '')
+  })
+  after(() => service.close())
+  const upload = (bytes: Buffer, type = 'image/png') =>
+    anna.send('POST', 'picture', bytes, { 'content-type': type })
+
+  for (const type of ['png', 'jpeg', 'webp'] as const) {
+    it(`are kept as ${type} without metadata, upright and small`, async () => {
+      const sent = await image(3000, 2000).withExif(place).withMetadata({ orientation: 6 })[type]().toBuffer()
+      const { exif } = await sharp(sent).metadata()
+      assert.ok(exif)
+      const uploaded = await upload(sent, `image/${type}`)
+      assert.equal(uploaded.status, 201, JSON.stringify(uploaded.body))
+      const path = `/profile/${anna.mvUid}/picture`
+      const { size, ...rest } = uploaded.body
+      assert.deepEqual(rest, { href: path, type: `image/${type}`, width: 683, height: 1024 })
+      assert.equal((await anna.send('GET', '')).body.picture, path)
+      const got = await anna.send('GET', path)
+      assert.equal(got.headers.get('content-type'), `image/${type}`)
+      assert.equal(got.etag, uploaded.etag)
+      assert.equal(got.body.length, size)
+      const kept = await sharp(got.body).metadata()
+      assert.deepEqual(
+        [kept.width, kept.height, kept.exif, kept.orientation],
+        [683, 1024, undefined, undefined],
+      )
+      assert.ok(!got.body.includes('Secret'))
+      assert.equal((await anna.send('GET', path, undefined, { 'if-none-match': got.etag })).status, 304)
+    })
+  }
+
+  it('are what their content says', async () => {
+    const jpeg = await image().jpeg().toBuffer()
+    const { body } = await upload(jpeg, 'image/png')
+    assert.equal(body.type, 'image/jpeg')
+    assert.equal((await anna.send('GET', 'picture')).headers.get('content-type'), 'image/jpeg')
+  })
+
+  it('are refused when they are something else', async () => {
+    const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>')
+    const others = [
+      svg,
+      await image().gif().toBuffer(),
+      await image().tiff().toBuffer(),
+      Buffer.from('PK\x03\x04'),
+    ]
+    for (const bytes of others) refused(await upload(bytes), 415, 'unsupported-media-type')
+    refused(await upload(svg, 'image/svg+xml'), 415, 'unsupported-media-type')
+    refused(await upload(Buffer.alloc(0)), 415, 'unsupported-media-type')
+    const cut = (await image().png().toBuffer()).subarray(0, 60)
+    refused(await upload(cut), 422, 'rule-violated')
+    refused(
+      await upload(Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), svg])),
+      422,
+      'rule-violated',
+    )
+  })
+
+  it('are refused when they are too large, packed or unpacked', async () => {
+    refused(await upload(Buffer.alloc(2 * 1024 * 1024 + 1)), 413, 'content-too-large')
+    const started = Date.now()
+    refused(await upload(bomb()), 422, 'rule-violated')
+    assert.ok(Date.now() - started < 1000)
+  })
+
+  it('keep nothing that hides behind their end', async () => {
+    const png = Buffer.concat([await image().png().toBuffer(), Buffer.from('<script>hidden</script>')])
+    assert.equal((await upload(png)).status, 201)
+    assert.ok(!(await anna.send('GET', 'picture')).body.includes('hidden'))
+  })
+
+  it('are replaced and removed, and the person’s version changes with them', async () => {
+    const before = (await anna.send('GET', '')).etag
+    const first = await upload(await image().png().toBuffer())
+    assert.notEqual((await anna.send('GET', '')).etag, before)
+    refused(
+      await anna.send('DELETE', 'picture', undefined, { 'if-match': '"999"' }),
+      412,
+      'precondition-failed',
+    )
+    assert.equal((await anna.send('DELETE', 'picture', undefined, { 'if-match': first.etag })).status, 204)
+    assert.equal((await anna.send('GET', '')).body.picture, null)
+    refused(await anna.send('GET', 'picture'), 404, 'not-found')
+    refused(await anna.send('DELETE', 'picture'), 404, 'not-found')
+  })
+
+  it('are uploaded before anything else is said', async () => {
+    const bob = await service.newPerson({ name: 'Bob' })
+    const type = { 'content-type': 'image/png' }
+    const { status } = await bob.send('POST', 'picture', await image().png().toBuffer(), type)
+    assert.equal(status, 201)
+  })
+})

@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { connect, type ProfileService, refused, startProfiles, type TestPerson } from './profile-service.ts'
+
+const fullName = {
+  displayName: 'Anna de Vries',
+  displayNameLetters: 'A. de Vries',
+  familyName: 'Vries',
+  familyNameSpouse: 'Jong',
+  givenName: 'Anna',
+  honorificPostfix: 'MSc',
+  honorificPrefix: 'dr.',
+  initials: 'A.',
+  note: '<i>Anna</i>',
+  prefixFamilyName: 'de',
+  prefixFamilyNameSpouse: 'de',
+}
+const noName = Object.fromEntries(Object.keys(fullName).map((part) => [part, null]))
+const full = {
+  birthDate: '1980-02-29',
+  gender: 'FEMALE',
+  language: 'nl-NL',
+  name: fullName,
+  nationality: 'NL',
+  note: '<p>Left-handed</p>',
+}
+const nothing = { birthDate: null, gender: null, language: null, nationality: null, note: null }
+
+describe('a person', () => {
+  let service: ProfileService
+  let anna: TestPerson
+  before(async () => {
+    service = await startProfiles()
+  })
+  after(() => service.close())
+  beforeEach(async () => {
+    anna = await service.newPerson({ name: 'Anna' })
+  })
+
+  it('is there from the first, by the name of the account or of the mailbox', async () => {
+    const { status, body, etag } = await anna.send('GET', '')
+    assert.equal(status, 200)
+    assert.equal(etag, '"1"')
+    const name = { ...noName, displayName: 'Anna' }
+    assert.deepEqual(body, { id: anna.mvUid, picture: null, name, ...nothing })
+    const bob = await service.newPerson()
+    const { name: bobs } = (await bob.send('GET', '')).body
+    assert.equal(bobs.displayName, bob.email.split('@')[0])
+  })
+
+  it('is saved as a whole: what is left out becomes null', async () => {
+    const saved = await anna.send('PUT', '', { id: anna.mvUid, ...full })
+    assert.equal(saved.status, 200, JSON.stringify(saved.body))
+    assert.deepEqual(saved.body, { id: anna.mvUid, picture: null, ...full })
+    assert.deepEqual((await anna.send('GET', '')).body, saved.body)
+    const less = await anna.send('PUT', '', { name: { displayName: 'A' } })
+    const name = { ...noName, displayName: 'A' }
+    assert.deepEqual(less.body, { id: anna.mvUid, picture: null, name, ...nothing })
+    assert.equal(less.etag, '"3"')
+  })
+
+  it('comes back as it was sent: what GET answers is a valid PUT', async () => {
+    const { body } = await anna.send('PUT', '', full)
+    const again = await anna.send('PUT', '', body)
+    assert.deepEqual(again.body, body)
+  })
+
+  it('honours If-Match and If-None-Match', async () => {
+    const { etag } = await anna.send('PUT', '', full, { 'if-match': '*' }).then(() => anna.send('GET', ''))
+    assert.equal((await anna.send('GET', '', undefined, { 'if-none-match': etag })).status, 304)
+    assert.equal((await anna.send('PUT', '', full, { 'if-match': etag })).status, 200)
+    const stale = await anna.send('PUT', '', full, { 'if-match': etag })
+    refused(stale, 412, 'precondition-failed')
+    assert.notEqual(stale.etag, etag)
+  })
+
+  it('is saved once for the first time, however many do it at once', async () => {
+    const bob = await service.newPerson()
+    const names = ['a', 'b', 'c', 'd']
+    const puts = await Promise.all(names.map((name) => bob.send('PUT', '', { name: { displayName: name } })))
+    assert.deepEqual(puts.map(({ etag }) => etag).sort(), ['"2"', '"3"', '"4"', '"5"'])
+    const last = puts.find(({ etag }) => etag === '"5"')
+    assert.deepEqual((await bob.send('GET', '')).body, last?.body)
+  })
+
+  it('has dates that exist, known countries, languages and genders', async () => {
+    const bad: [field: string, value: unknown][] = [
+      ...['2023-02-30', '275760-09-13', '2023-2-3', '2023-02-03T00:00:00Z', '', '1900-02-29'].map(
+        (value): [string, unknown] => ['birthDate', value],
+      ),
+      ...['XX', 'nl', 'NLD', 'EU', ''].map((value): [string, unknown] => ['nationality', value]),
+      ...['xx', 'dut', 'nl-XX', 'nl_NL', 'nl-NL-x', ''].map((value): [string, unknown] => [
+        'language',
+        value,
+      ]),
+      ['gender', 'OTHER'],
+      ['note', 5],
+    ]
+    for (const [field, value] of bad) {
+      const places = refused(await anna.send('PUT', '', { ...full, [field]: value }), 400, 'invalid-input')
+      assert.deepEqual(places, [`body.${field}`], String(value))
+    }
+    const { body } = await anna.send('PUT', '', { ...full, language: 'NL-be', birthDate: '2024-02-29' })
+    assert.deepEqual([body.language, body.birthDate], ['nl-BE', '2024-02-29'])
+  })
+
+  it('needs a display name', async () => {
+    for (const name of [undefined, {}, { displayName: '' }, { displayName: ' ' }, { displayName: null }]) {
+      const [place] = refused(await anna.send('PUT', '', { ...full, name }), 400, 'invalid-input')
+      assert.match(place ?? '', /^body\.name/)
+    }
+    assert.deepEqual(
+      refused(await anna.send('PUT', '', { name: { displayName: 'A', nick: 'a' } }), 400, 'invalid-input'),
+      ['body.name.nick'],
+    )
+  })
+
+  it('keeps no harmful HTML', async () => {
+    const attacks: [sent: string, kept: string][] = [
+      ['<p onclick="x()">a</p>', '<p>a</p>'],
+      ['<script>alert(1)</script>b', 'b'],
+      ['<a href="javascript:alert(1)">c</a>', '<a>c</a>'],
+      ['<a href="https://example.org" target="_blank">d</a>', '<a href="https://example.org">d</a>'],
+      ['<img src=x onerror=alert(1)>e', 'e'],
+      ['<svg><a xlink:href="javascript:x">f</a></svg>', '<a>f</a>'],
+      ['<style>p{}</style><p style="color:red">g</p>', '<p>g</p>'],
+      ['<iframe src="https://evil.example"></iframe>h', 'h'],
+      ['<math><mi//xlink:href="data:x,<script>alert(4)</script>">', ''],
+    ]
+    for (const [sent, kept] of attacks) {
+      const name = { displayName: 'A', note: sent }
+      const { status, body } = await anna.send('PUT', '', { ...full, name, note: sent })
+      assert.equal(status, 200)
+      assert.deepEqual([body.note, body.name.note], [kept, kept])
+    }
+    const stored = await service.db
+      .collection<{ _id: string }>('profile.persons')
+      .findOne({ _id: anna.mvUid })
+    assert.doesNotMatch(JSON.stringify(stored), /script|onclick|javascript/)
+    const long = await anna.send('PUT', '', { ...full, note: '&'.repeat(9000) })
+    assert.deepEqual(refused(long, 422, 'rule-violated'), ['note'])
+  })
+
+  it('is not another one', async () => {
+    const places = refused(await anna.send('PUT', '', { ...full, id: 'somebody12' }), 400, 'id-mismatch')
+    assert.deepEqual(places, ['body.id'])
+  })
+
+  it('is removed with everything, history included, and may begin anew', async () => {
+    const bob = await service.newPerson()
+    await connect(anna, bob)
+    const { body: relation } = await anna.send('POST', 'relation', { name: { displayName: 'Bea' } })
+    await anna.send('POST', 'address', { usage: 'HOME' })
+    await anna.send('POST', `relation/${relation.id}/address`, { usage: 'HOME' })
+    const { body: gone } = await anna.send('POST', 'contact', {
+      type: 'FAX',
+      value: '+31206241111',
+      primary: true,
+    })
+    await anna.send('DELETE', `contact/${gone.contactId}`)
+    await anna.send('PUT', '', full)
+    refused(await anna.send('DELETE', '', undefined, { 'if-match': '"9"' }), 412, 'precondition-failed')
+    assert.equal((await anna.send('DELETE', '')).status, 204)
+    refused(await anna.send('GET', ''), 404, 'not-found')
+    refused(await anna.send('DELETE', ''), 404, 'not-found')
+    for (const part of ['address', 'contact', 'relation', 'network']) {
+      assert.deepEqual((await anna.send('GET', part)).body.items, [], part)
+    }
+    assert.deepEqual((await bob.send('GET', 'network')).body.items, [])
+    const kept = await service.db.collection('history.changes').find({}).toArray()
+    const ours = kept.filter(({ _id }) => String(_id).includes(anna.mvUid))
+    assert.deepEqual(
+      ours.map(({ action, before }) => [action, before]),
+      [['delete', null]],
+    )
+    const again = await anna.send('PUT', '', { name: { displayName: 'Anna' } })
+    assert.equal(again.status, 200)
+    const { body: next } = await anna.send('POST', 'relation', { name: { displayName: 'Cas' } })
+    assert.notEqual(next.id, relation.id)
+  })
+
+  it('goes with the account', async () => {
+    const bob = await service.newPerson()
+    await connect(anna, bob)
+    await anna.send('GET', '')
+    await anna.send('POST', 'address', { usage: 'HOME' })
+    const { profiles } = service
+    await service.client.withSession((session) =>
+      session.withTransaction(() => profiles.forget(session, anna.mvUid)),
+    )
+    for (const { name } of await service.db.listCollections().toArray()) {
+      if (!/^(profile|history)\./.test(name)) continue
+      const left = await service.db.collection(name).find({}).toArray()
+      assert.doesNotMatch(JSON.stringify(left), new RegExp(`"_id":"[^"]*${anna.mvUid}`), name)
+    }
+  })
+
+  it('keeps a history of its changes', async () => {
+    await anna.send('PUT', '', full)
+    await anna.send('PUT', '', { ...full, gender: null })
+    const key = { id: anna.mvUid }
+    const caller = { userId: anna.mvUid, roles: [], application: 'test', requestId: 'r' }
+    const { items } = await service.profiles.persons.store.history(caller, key, { limit: 10 })
+    assert.deepEqual(
+      items.map(({ action, version, changed, userId }) => [action, version, changed, userId]),
+      [
+        ['update', 3, ['gender'], anna.mvUid],
+        ['update', 2, Object.keys(full).sort(), anna.mvUid],
+        ['create', 1, [], anna.mvUid],
+      ],
+    )
+    assert.equal(items[0]?.before?.gender, 'FEMALE')
+  })
+})
