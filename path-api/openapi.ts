@@ -1,4 +1,4 @@
-import type { TProperties, TSchema } from '@sinclair/typebox'
+import type { TObject, TSchema } from '@sinclair/typebox'
 import { type ErrorName, errorCode, errors } from '../schemas/errors.ts'
 import { rules } from './access.ts'
 import { classFamily } from './class-family.ts'
@@ -92,8 +92,8 @@ function describe(operation: Operation, schemas: SchemaCollector): Json {
     description: descriptionOf(operation),
     security: securityOf(access),
     parameters: [
-      ...parametersIn('path', operation.params.properties, schemas),
-      ...parametersIn('query', operation.query.properties, schemas),
+      ...parametersIn('path', operation.params, schemas),
+      ...parametersIn('query', operation.query, schemas),
       ...headersOf(operation).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body, schemas) } }),
@@ -119,11 +119,15 @@ function headersOf({ method, ifMatch, reply }: Operation): (keyof typeof headers
   return [ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch']
 }
 
-function parametersIn(place: 'path' | 'query', properties: TProperties, schemas: SchemaCollector): Json[] {
+function parametersIn(
+  place: 'path' | 'query',
+  { properties, required = [] }: TObject,
+  schemas: SchemaCollector,
+): Json[] {
   return Object.entries(properties).map(([name, schema]) => ({
     name,
     in: place,
-    required: place === 'path' || !(Symbol.for('TypeBox.Optional') in schema),
+    required: required.includes(name),
     description: schema.description ?? name,
     schema: schemas.collect(schema),
   }))

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { Request, Response } from 'express'
 import type { Caller } from '../records/caller.ts'
 import { ServiceError } from '../schemas/errors.ts'
@@ -127,5 +128,6 @@ function samenessOf(
 function unlessUnchanged(request: Request, rendered: Rendered): Rendered {
   const { etag } = rendered.headers
   if (etag === undefined || !isUnchanged(request.headers['if-none-match'], etag)) return rendered
+  if (rendered.body instanceof Readable) rendered.body.destroy()
   return { status: 304, headers: { etag }, body: undefined }
 }
