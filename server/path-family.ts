@@ -25,7 +25,7 @@ export function pathFamily({ config, publicUrl, log, db, draining }: PathFamilyP
     tokens: {
       authenticate: async () => undefined,
       ownOrigins: [new URL(publicUrl).origin, ...(config.corsOrigins ?? [])],
-      tokenFromQuery: false,
+      tokenFromQuery: config.tokenInQuery === 'accepted',
     },
     db,
     log,

@@ -88,6 +88,11 @@ export const settings = {
     default: 'one',
     about: 'Whether several instances share the work: then every limit is counted in the database',
   },
+  tokenInQuery: {
+    kind: oneOf('refused', 'accepted'),
+    default: 'refused',
+    about: 'Whether ?authToken= counts as a token; addresses end up in logs and histories',
+  },
   loginAttempts: {
     kind: wholeNumber(1, 1_000_000),
     default: '30',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { MongoNetworkError } from 'mongodb'
 import { operation } from '../../path-api/operation.ts'
-import { type Sample, startSample } from './sample.ts'
+import { type Sample, sampleTokens, startSample } from './sample.ts'
 
 interface Document {
   openapi: string
@@ -52,6 +52,11 @@ describe('the frame of the path family', () => {
         assert.equal((await call('GET', '/sample/anna/note', headers as Record<string, string>)).status, 200)
       }
       await refused(await call('GET', '/sample/anna/note?authToken=user-anna'), 401, 'unauthenticated')
+    })
+    it('takes it from the query where that is configured', async () => {
+      const peer = await sample.startPeer({ tokens: { ...sampleTokens, tokenFromQuery: true } })
+      assert.equal((await fetch(`${peer.url}/sample/anna/note?authToken=user-anna`)).status, 200)
+      await peer.close()
     })
     it('lets a cookie change something only from our own pages', async () => {
       const cookie = { cookie: 'authToken=user-anna', authorization: '' }

@@ -182,6 +182,8 @@ const sampleOperations: Operation[] = [
   }),
 ]
 
+type Options = Partial<PathApiOptions>
+
 interface Frame {
   url: string
   /** What the frame logged. */
@@ -192,11 +194,9 @@ interface Frame {
 export interface Sample extends Frame {
   db: Db
   /** Another instance of the service, on the same database. */
-  startPeer(): Promise<Frame>
+  startPeer(options?: Options): Promise<Frame>
   stopDatabase(): Promise<void>
 }
-
-type Options = Partial<PathApiOptions>
 
 /** A server of the sample operations alone. The token `user-X` is user X, `admin-X` an administrator. */
 export async function startSample(options: Options = {}): Promise<Sample> {
@@ -211,22 +211,25 @@ export async function startSample(options: Options = {}): Promise<Sample> {
     await engine.stop()
     await rm(dataDir, { recursive: true })
   }
-  return { ...frame, db, close, startPeer: () => startFrame(db, options), stopDatabase: engine.stop }
+  const startPeer = (other: Options = {}) => startFrame(db, { ...options, ...other })
+  return { ...frame, db, close, startPeer, stopDatabase: engine.stop }
+}
+
+export const sampleTokens: PathApiOptions['tokens'] = {
+  authenticate: async (token) => {
+    const [role, mvUid] = token.split('-')
+    if (!mvUid) return undefined
+    return { mvUid, sessionId: 's', roles: role === 'admin' ? ['admin'] : [], application: 'test' }
+  },
+  ownOrigins: ['https://own.example'],
+  tokenFromQuery: false,
 }
 
 async function startFrame(db: Db, options: Options): Promise<Frame> {
   const logged: Frame['logged'] = []
   const api = await createPathApi({
     services: { readiness: async () => ({ database: true }) } as unknown as Services,
-    tokens: {
-      authenticate: async (token) => {
-        const [role, mvUid] = token.split('-')
-        if (!mvUid) return undefined
-        return { mvUid, sessionId: 's', roles: role === 'admin' ? ['admin'] : [], application: 'test' }
-      },
-      ownOrigins: ['https://own.example'],
-      tokenFromQuery: false,
-    },
+    tokens: sampleTokens,
     log: { error: (facts, message) => logged.push({ facts, message }) },
     checking: true,
     db,
