@@ -3,19 +3,15 @@ import express from 'express'
 import { classDefinitions } from '../cloud/class-definitions.ts'
 import { readConfig } from '../server/config.ts'
 import { createLog } from '../server/log.ts'
+import { loadParseServer } from '../server/parse-modules.ts'
 import { parseOptions } from '../server/parse-options.ts'
 
-process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
-const { ParseServer } = await import('parse-server')
-const { default: MongoStorageAdapter } = await import(
-  'parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js'
-)
-
+const { ParseServer, MongoStorageAdapter } = await loadParseServer()
 const config = readConfig(process.env, false)
 const uri = config.mongodbUri ?? ''
 const parse = ParseServer(
   parseOptions(config, `http://${config.host}:${config.port}`, createLog(config), {
-    databaseAdapter: new MongoStorageAdapter.default({ uri, mongoOptions: { maxTimeMS: 30_000 } }),
+    databaseAdapter: new MongoStorageAdapter({ uri, mongoOptions: { maxTimeMS: 30_000 } }),
     emailAdapter: { sendMail: async () => {} },
     definitions: classDefinitions,
     cloud: () => {},

@@ -1,5 +1,6 @@
 import type { Db, MongoClient } from 'mongodb'
 import { type Metrics, observeCommands } from './metrics.ts'
+import { loadParseServer } from './parse-modules.ts'
 
 export interface Connection {
   client: MongoClient
@@ -18,13 +19,8 @@ interface Adapter {
 
 /** Opens the one connection of the process, for Parse Server and for everything else. */
 export async function openConnection(uri: string, metrics: Metrics): Promise<Connection> {
-  // Read while Parse Server's modules load: without it a folder `logs` appears in the working directory.
-  process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
-  const { default: MongoStorageAdapter } = await import(
-    'parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js'
-  )
-  const mongoOptions = { monitorCommands: true, maxTimeMS: 30_000 }
-  const adapter: Adapter = new MongoStorageAdapter.default({ uri, mongoOptions })
+  const { MongoStorageAdapter } = await loadParseServer()
+  const adapter: Adapter = new MongoStorageAdapter({ uri, mongoOptions: { maxTimeMS: 30_000 } })
   await adapter.connect()
   const { client, database: db } = adapter
   observeCommands(client, metrics)

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express'
-import type { MongoClient } from 'mongodb'
+import type { ConnectionCheckedOutEvent, MongoClient } from 'mongodb'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
 export type Metrics = ReturnType<typeof createMetrics>
@@ -23,8 +23,7 @@ export function createMetrics() {
     }),
     commands: new Histogram({
       name: 'mongodb_command_duration_seconds',
-      help: 'Time that the database took for a command, by command and outcome',
-      labelNames: ['command', 'outcome'],
+      help: 'Time that a command to the database took, the way there and back included',
       buckets: commandSeconds,
       registers,
     }),
@@ -42,15 +41,21 @@ export function createMetrics() {
   }
 }
 
-/** Counts every command of a client that was opened with `monitorCommands`. */
+/**
+ * Times every command of a client by how long it holds its connection. The driver's own monitoring of commands tells
+ * their names too, but parses each reply a second time: a tenth of what a list costs.
+ */
 export function observeCommands(client: MongoClient, metrics: Metrics): void {
-  client.on('commandSucceeded', (event) =>
-    metrics.commands.observe({ command: event.commandName, outcome: 'succeeded' }, event.duration / 1000),
-  )
-  client.on('commandFailed', (event) =>
-    metrics.commands.observe({ command: event.commandName, outcome: 'failed' }, event.duration / 1000),
-  )
+  const begun = new Map<string, () => void>()
+  const key = ({ address, connectionId }: ConnectionEvent) => `${address}/${connectionId}`
+  client.on('connectionCheckedOut', (event) => begun.set(key(event), metrics.commands.startTimer()))
+  client.on('connectionCheckedIn', (event) => {
+    begun.get(key(event))?.()
+    begun.delete(key(event))
+  })
 }
+
+type ConnectionEvent = Pick<ConnectionCheckedOutEvent, 'address' | 'connectionId'>
 
 /** The figures in the format of Prometheus. */
 export function metricsRoute({ registry }: Metrics): RequestHandler {

@@ -4,6 +4,7 @@ import type { Db } from 'mongodb'
 import type { Config } from './config.ts'
 import type { Connection } from './connection.ts'
 import type { Log } from './log.ts'
+import { loadParseServer } from './parse-modules.ts'
 import { type ParseParts, parseOptions } from './parse-options.ts'
 import { verifySchema } from './schema-check.ts'
 
@@ -19,7 +20,7 @@ export async function startParse(
   parts: Omit<ParseParts, 'databaseAdapter'>,
 ): Promise<RequestHandler> {
   requireNativeBcrypt()
-  const { ParseServer } = await import('parse-server')
+  const { ParseServer } = await loadParseServer()
   const options = parseOptions(config, publicUrl, log, { ...parts, databaseAdapter: adapter })
   const parse = ParseServer(options as never)
   await parse.start()

@@ -16,6 +16,7 @@ import { openMailQueue } from './mail/queue.ts'
 import { createTransport } from './mail/transport.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { startParse } from './parse.ts'
+import { loadParseServer } from './parse-modules.ts'
 
 export interface Service {
   /** Where clients reach it. */
@@ -57,6 +58,8 @@ async function start(
   const metrics = createMetrics()
   onStop(watchRejections(log, metrics))
 
+  // Half a second of loading, done while the database starts; a fault shows where the modules are used.
+  loadParseServer().catch(() => {})
   const database = await openDatabase(config)
   onStop(() => database.close())
   const connection = await openConnection(database.uri, metrics)

@@ -1,16 +1,6 @@
+import { loadParseServer } from '../parse-modules.ts'
 import type { ListQuery } from './list-query.ts'
 import type { ParseRequest } from './parse-request.ts'
-
-interface Rest {
-  find(
-    config: unknown,
-    auth: unknown,
-    className: string,
-    where: object,
-    options: { distinct: string },
-    context: object,
-  ): Promise<{ results: unknown[] }>
-}
 
 /**
  * The unique values of a field among the objects that the caller may read. Parse has it for the master key only;
@@ -22,7 +12,7 @@ export async function distinctValues(
   className: string,
   { where = {}, distinct = '', order, limit = 100, skip = 0, count }: ListQuery,
 ): Promise<{ results: unknown[]; count?: number }> {
-  const { default: rest } = (await import('parse-server/lib/rest.js')) as { default: Rest }
+  const { rest } = await loadParseServer()
   const { results } = await rest.find(req.config, req.auth, className, where, { distinct }, req.info.context)
   if (order) results.sort(order.startsWith('-') ? (a, b) => compare(b, a) : compare)
   return { results: results.slice(skip, skip + limit), ...(count ? { count: results.length } : {}) }

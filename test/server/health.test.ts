@@ -16,7 +16,7 @@ describe('seen from outside', () => {
       /http_request_duration_seconds_count\{[^}]*route="\/1\/classes\/Ehr\/\{objectId\}"[^}]*status="401"/,
     )
     assert.match(text, /nodejs_eventloop_lag_seconds /)
-    assert.match(text, /mongodb_command_duration_seconds_count\{command="find",outcome="succeeded"\}/)
+    assert.match(text, /mongodb_command_duration_seconds_count [1-9]/)
     assert.match(text, /mails_waiting \d/)
     assert.doesNotMatch(text, /abcdefghij/)
   })
