@@ -3,6 +3,7 @@ import packageJson from '../package.json' with { type: 'json' }
 import { health } from '../path-api/resources/health.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
 import type { Services } from '../path-api/services.ts'
+import type { Profiles } from '../records/profiles/profiles.ts'
 import type { Config } from './config.ts'
 import type { Log } from './log.ts'
 
@@ -11,15 +12,24 @@ export interface PathFamilyParts {
   publicUrl: string
   log: Log
   db: Db
+  profiles: Profiles
   draining: () => boolean
 }
 
 /** What the path family gets from the service. */
-export function pathFamily({ config, publicUrl, log, db, draining }: PathFamilyParts): PathApiOptions {
+export function pathFamily({
+  config,
+  publicUrl,
+  log,
+  db,
+  profiles,
+  draining,
+}: PathFamilyParts): PathApiOptions {
   return {
     // The other operations join when the services that they stand on are opened here.
     services: {
       readiness: async () => ({ service: !draining(), database: await answers(db) }),
+      profiles,
     } as Partial<Services> as Services,
     operations: health,
     tokens: {

@@ -17,6 +17,7 @@ import { createTransport } from './mail/transport.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { startParse } from './parse.ts'
 import { loadParseServer } from './parse-modules.ts'
+import { openRecords } from './records.ts'
 
 export interface Service {
   /** Where clients reach it. */
@@ -81,8 +82,20 @@ async function start(
   if (!config.open)
     onStop(await startUpkeep(connection, (err) => log.error({ err }, 'The upkeep of the records failed')))
 
+  const { profiles, close } = await openRecords(connection, config.auditKey, log)
+  onStop(close)
+
   let draining = false
-  const app = await createApp({ config, log, metrics, parse, db, publicUrl: url, draining: () => draining })
+  const app = await createApp({
+    config,
+    log,
+    metrics,
+    parse,
+    db,
+    profiles,
+    publicUrl: url,
+    draining: () => draining,
+  })
   const server = await listen(app, config)
   onStop(() => {
     draining = true

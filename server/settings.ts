@@ -62,6 +62,11 @@ export const settings = {
     made: true,
     about: 'Key that lifts every access rule; accepted from this machine only',
   },
+  auditKey: {
+    kind: key,
+    made: true,
+    about: 'Key that chains the audit; never change it: what was chained with it is verified with it',
+  },
   logLevel: {
     kind: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',

@@ -47,7 +47,7 @@ describe('docker-compose.yml', () => {
     })
 
     it(`holds no secret for ${name}`, () => {
-      for (const variable of ['APPLICATION_ID', 'REST_API_KEY', 'JAVASCRIPT_KEY', 'MASTER_KEY'])
+      for (const variable of ['APPLICATION_ID', 'REST_API_KEY', 'JAVASCRIPT_KEY', 'MASTER_KEY', 'AUDIT_KEY'])
         assert.match(environment[variable] ?? '', /^\$\{\w+:\?[^}]+\}$/, variable)
     })
   }

@@ -10,6 +10,7 @@ const secrets = {
   REST_API_KEY: 'rest-api-key-000001',
   JAVASCRIPT_KEY: 'javascript-key-0001',
   MASTER_KEY: 'master-key-00000001',
+  AUDIT_KEY: 'audit-key-000000001',
 }
 
 function faultsOf(env: NodeJS.ProcessEnv): string[] {
@@ -52,6 +53,7 @@ describe('configuration', () => {
       'applicationId',
       'restApiKey',
       'javascriptKey',
+      'auditKey',
     ])
     writeFileSync(join(directory, 'keys.json'), '{"appl')
     assert.throws(() => readConfig({ DATA_DIR: directory }, false), /keys\.json is damaged/)
