@@ -1,18 +1,24 @@
 /**
  * What the store costs: bare driver handlers against the same through the store, with and without audit, on the
- * embedded engine, interleaved in one run. Requests/s with 24 connections, median of the rounds.
+ * embedded engine, interleaved in one run. Medians of the rounds, with 24 connections: requests/s, milliseconds, and
+ * the processor time of one request, service, engine and load together, which other work on the machine disturbs least.
  *
  *     npm run build && node dist/bench/store.js [seconds] [rounds]
  */
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import autocannon from 'autocannon'
 import express, { type RequestHandler } from 'express'
+import { MongoClient } from 'mongodb'
 import { auditIndexes, openAudit } from '../records/audit.ts'
 import type { Caller } from '../records/caller.ts'
 import { newId } from '../records/id.ts'
 import { Store } from '../records/store.ts'
-import { startEngine } from '../server/embedded-mongo/test/engine.ts'
+import { startEmbeddedMongo } from '../server/embedded-mongo/index.ts'
 
 const [seconds = 3, rounds = 3] = process.argv.slice(2).map(Number)
 const CONNECTIONS = 24
@@ -41,8 +47,18 @@ const pressure = () => ({
   diastolic: 60 + any(30),
 })
 
-const engine = await startEngine()
-const { client, db } = engine
+const dataDir = await mkdtemp(join(tmpdir(), 'bench-store-'))
+const engine = await startEmbeddedMongo({ dataDir })
+const client = new MongoClient(engine.uri)
+const db = client.db('bench')
+
+/** Milliseconds that this process and the engine have computed so far. */
+async function computed(): Promise<number> {
+  const { user, system } = process.cpuUsage()
+  const stat = (await readFile(`/proc/${engine.pid}/stat`, 'utf8')).split(' ')
+  const ticks = Number(stat[13]) + Number(stat[14])
+  return (user + system) / 1000 + ticks * 10
+}
 const clock = () => new Date()
 const audit = await openAudit({
   db,
@@ -130,19 +146,31 @@ const paths = ['get', 'list', 'create', 'update'].flatMap((work) =>
     (by) => `/${work}/${by}`,
   ),
 )
-const measured = new Map<string, Array<{ rate: number; p50: number; p99: number; failed: number }>>()
+const measured = new Map<
+  string,
+  Array<Record<'rate' | 'p50' | 'p99' | 'cpuMicroseconds' | 'failed', number>>
+>()
 for (let round = 0; round < rounds; round++) {
   for (const path of paths) {
+    const before = await computed()
     const options = { url: `http://127.0.0.1:${port}${path}`, connections: CONNECTIONS, duration: seconds }
-    const { requests, latency, non2xx } = await autocannon(options)
-    const figures = { rate: requests.average, p50: latency.p50, p99: latency.p99, failed: non2xx }
+    const { requests, latency, non2xx: failed } = await autocannon(options)
+    await setTimeout(200)
+    const cpuMicroseconds = Math.round(((await computed()) - before) * 1000) / requests.total
+    const figures = { rate: requests.average, p50: latency.p50, p99: latency.p99, cpuMicroseconds, failed }
     measured.set(path, [...(measured.get(path) ?? []), figures])
   }
 }
 for (const [path, figures] of measured) {
-  const median = figures.sort((a, b) => a.rate - b.rate)[Math.floor(figures.length / 2)]
-  process.stdout.write(`${path.padEnd(18)} ${JSON.stringify(median)}\n`)
+  const median = (of: keyof (typeof figures)[number]) =>
+    figures.map((figure) => figure[of]).sort((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0
+  const line = (['rate', 'p50', 'p99', 'cpuMicroseconds', 'failed'] as const).map((of) =>
+    `${of} ${Math.round(median(of))}`.padEnd(of === 'cpuMicroseconds' ? 24 : 12),
+  )
+  process.stdout.write(`${path.padEnd(18)} ${line.join(' ')}\n`)
 }
 server.close()
 await audit.close()
+await client.close()
 await engine.stop()
+await rm(dataDir, { recursive: true })

@@ -32,6 +32,6 @@ export function permitted(
 }
 
 /** The same for a list at hand. */
-export function isPermitted(listed: readonly string[], caller: Caller): boolean {
-  return caller.unrestricted === true || keysOf(caller).some((key) => listed.includes(key))
+export function isPermitted(listed: readonly string[] | undefined, caller: Caller): boolean {
+  return caller.unrestricted === true || keysOf(caller).some((key) => listed?.includes(key))
 }

@@ -45,7 +45,7 @@ export interface ParseFormat<T> {
   /** @throws TypeError for a field that the schema does not have. */
   field(name: string): Pick<Field, 'key' | 'search'>
   /** The names of the stored fields. */
-  keys: readonly string[]
+  keys: ReadonlySet<string>
 }
 
 type Convert = (value: unknown) => unknown
@@ -162,8 +162,9 @@ const META: Record<string, Field> = {
 export function parseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>> {
   const own = Object.entries(schema.properties).filter(([name]) => !(name in META))
   const fields = new Map(own.map(([name, property]) => [name, fieldOf(name, property)]))
+  const all = [...Object.entries(META), ...fields]
   return {
-    keys: [...fields.values()].map((field) => field.key),
+    keys: new Set([...fields.values()].map((field) => field.key)),
     field(name) {
       const field = META[name] ?? fields.get(name)
       if (!field) throw new TypeError(`There is no field ${name}.`)
@@ -179,7 +180,7 @@ export function parseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>
     },
     fromStored(document) {
       const record: Record<string, unknown> = {}
-      for (const [name, { key, load }] of [...Object.entries(META), ...fields]) {
+      for (const [name, { key, load }] of all) {
         if (document[key] !== undefined) record[name] = load(document[key])
       }
       return record as Saved<Static<S>>

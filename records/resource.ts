@@ -2,7 +2,6 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import type { Access } from './audit.ts'
 import type { Caller } from './caller.ts'
-import type { Where } from './filter.ts'
 import type { ListShape } from './listing.ts'
 import type { Saved } from './parse-format.ts'
 
@@ -18,8 +17,10 @@ export interface Resource<S extends TObject, L extends string> {
   indexes?: IndexDescription[]
 }
 
-/** The record's id, and what else must be true of it: `{ id, ehrId }`. */
-export type Key<T> = Where<T> & { id: string }
+/** The record's id, and what else must be true of it: `{ id, ehrId }`. undefined asks nothing. */
+export type Key<T> = { id: string } & {
+  [K in keyof T as NonNullable<T[K]> extends string | number | boolean ? K : never]?: T[K] | undefined
+}
 
 type Audited = Pick<Resource<TObject, string>, 'collection' | 'ehr'>
 type What = Pick<Access, 'action' | 'asked'>

@@ -1,9 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Static, TObject } from '@sinclair/typebox'
 import { type Collection, type IndexDescription, MongoServerError } from 'mongodb'
 import { ServiceError } from '../schemas/errors.ts'
 import type { Access } from './audit.ts'
 import { type Caller, isPermitted, type Permissions, permitted } from './caller.ts'
-import { described, toQuery } from './filter.ts'
+import { described, toQuery, type Where } from './filter.ts'
 import { type Change, changedFields, changeOf, documentAt, listChanges } from './history.ts'
 import { newId } from './id.ts'
 import { type ListShape, listIndex, type Page, type PageQuery, readPage } from './listing.ts'
@@ -15,7 +16,8 @@ import {
   storedPermissions,
 } from './parse-format.ts'
 import { accessesOf, attemptOf, type Key, type Resource } from './resource.ts'
-import { inTransaction, type Records, type Transaction } from './transaction.ts'
+import type { Records, Transaction } from './transaction.ts'
+import { type Write, Writer } from './writer.ts'
 
 interface Joined {
   /** The transaction to take part in; without one the operation is a transaction of its own. */
@@ -50,12 +52,14 @@ export class Store<S extends TObject, L extends string> {
   readonly #resource: Resource<S, L>
   readonly #format: ParseFormat<Static<S>>
   readonly #documents: Collection<ParseDocument>
+  readonly #writer: Writer
 
   constructor(records: Records, resource: Resource<S, L>) {
     this.#records = records
     this.#resource = resource
     this.#format = parseFormat(resource.schema)
-    this.#documents = records.db.collection<ParseDocument>(resource.collection, { ignoreUndefined: true })
+    this.#documents = records.db.collection<ParseDocument>(resource.collection)
+    this.#writer = new Writer(records, this.#documents)
   }
 
   /** The collection and the indexes that it needs: server start creates them. */
@@ -106,18 +110,20 @@ export class Store<S extends TObject, L extends string> {
       ...meta,
     }))
     const created = documents.map((document) => this.#format.fromStored(document))
-    await this.#joining(tx, async (tx) => {
-      await this.#documents.insertMany(documents, { session: tx.session })
-      const change = { action: 'create' as const, version: 1, before: null, changed: [] }
-      for (const { _id } of documents) this.#keep(tx, caller, _id, change)
-      tx.accesses.push(...accessesOf(this.#resource, caller, { action: 'create' }, created))
-    })
-    return created
+    const decision = {
+      operations: documents.map((document) => ({ insertOne: { document } })),
+      changes: documents.map(({ _id }) =>
+        this.#change(caller, _id, { action: 'create', version: 1, before: null, changed: [] }),
+      ),
+      accesses: accessesOf(this.#resource, caller, { action: 'create' }, created),
+      result: created,
+    }
+    return this.#writer.write({ id: null, decide: () => decision }, tx)
   }
 
   /** @throws NotFound, also for what the caller may not read */
   async get(caller: Caller, key: Key<Static<S>>, { tx }: Joined = {}): Promise<Saved<Static<S>>> {
-    const filter = { ...toQuery(this.#format, key), ...permitted('_rperm', caller) }
+    const filter = { ...toQuery(this.#format, key as Where<Static<S>>), ...permitted('_rperm', caller) }
     const document = await this.#documents.findOne(filter, tx ? { session: tx.session } : {})
     if (!document) {
       await this.#report(
@@ -166,36 +172,33 @@ export class Store<S extends TObject, L extends string> {
     change: (now: Saved<Static<S>>) => Static<S>,
     { tx, ifMatch, permissions }: Conditional & { permissions?: Permissions } = {},
   ): Promise<Saved<Static<S>>> {
-    return this.#write(caller, 'update', key, tx, async (tx) => {
-      const before = await this.#writable(caller, key, ifMatch, tx)
+    return this.#write(caller, 'update', key, tx, (found) => {
+      const before = this.#writable(caller, key, ifMatch, found)
       const next = this.#next(before, change(this.#format.fromStored(before)), permissions)
-      const { version } = next
-      const { matchedCount } = await this.#documents.replaceOne(same(before, caller), next, {
-        session: tx.session,
-      })
-      if (matchedCount === 0) throw new ServiceError('PreconditionFailed', { version })
-      this.#keep(tx, caller, before._id, {
-        action: 'update',
-        version,
-        before,
-        changed: changedFields(before, next),
-      })
       const updated = this.#format.fromStored(next)
-      tx.accesses.push(...accessesOf(this.#resource, caller, { action: 'update' }, [updated]))
-      return updated
+      const changed = changedFields(before, next)
+      return {
+        operations: [{ replaceOne: { filter: same(before, caller), replacement: next } }],
+        changes: [
+          this.#change(caller, before._id, { action: 'update', version: next.version, before, changed }),
+        ],
+        accesses: accessesOf(this.#resource, caller, { action: 'update' }, [updated]),
+        result: updated,
+      }
     })
   }
 
   /** @throws as update */
   async remove(caller: Caller, key: Key<Static<S>>, { tx, ifMatch }: Conditional = {}): Promise<void> {
-    await this.#write(caller, 'delete', key, tx, async (tx) => {
-      const before = await this.#writable(caller, key, ifMatch, tx)
-      const version = before.version + 1
-      const { deletedCount } = await this.#documents.deleteOne(same(before, caller), { session: tx.session })
-      if (deletedCount === 0) throw new ServiceError('PreconditionFailed', { version })
-      this.#keep(tx, caller, before._id, { action: 'delete', version, before, changed: [] })
-      const removed = this.#format.fromStored(before)
-      tx.accesses.push(...accessesOf(this.#resource, caller, { action: 'delete' }, [removed]))
+    await this.#write(caller, 'delete', key, tx, (found) => {
+      const before = this.#writable(caller, key, ifMatch, found)
+      const change = { action: 'delete' as const, version: before.version + 1, before, changed: [] }
+      return {
+        operations: [{ deleteOne: { filter: same(before, caller) } }],
+        changes: [this.#change(caller, before._id, change)],
+        accesses: accessesOf(this.#resource, caller, { action: 'delete' }, [this.#format.fromStored(before)]),
+        result: undefined,
+      }
     })
   }
 
@@ -235,27 +238,33 @@ export class Store<S extends TObject, L extends string> {
   }
 
   /** The record that a write replaces. */
-  async #writable(
+  #writable(
     caller: Caller,
     key: Key<Static<S>>,
     ifMatch: Conditional['ifMatch'],
-    tx: Transaction,
-  ): Promise<ParseDocument> {
-    const filter = { ...toQuery(this.#format, key), ...permitted('_rperm', caller) }
-    const found = await this.#documents.findOne(filter, { session: tx.session })
-    if (!found) throw new ServiceError('NotFound')
+    found: ParseDocument | null,
+  ): ParseDocument {
+    if (!found || !isPermitted(found._rperm, caller) || !this.#fits(key, found))
+      throw new ServiceError('NotFound')
     if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
     const { version } = found
     if (Array.isArray(ifMatch) && !ifMatch.includes(version))
       throw new ServiceError('PreconditionFailed', { version })
-    return found as ParseDocument
+    return found
+  }
+
+  #fits(key: Key<Static<S>>, document: ParseDocument): boolean {
+    return Object.entries(key).every(([name, asked]) => {
+      const field = this.#format.field(name)
+      return asked === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(asked))
+    })
   }
 
   /** The stored form of what follows `before`. Fields that the schema does not know stay as they are. */
   #next(before: ParseDocument, record: Static<S>, permissions: Permissions | undefined): ParseDocument {
+    const unknown = Object.entries(before).filter(([key]) => !this.#format.keys.has(key))
     return {
-      ...before,
-      ...Object.fromEntries(this.#format.keys.map((key) => [key, undefined])),
+      ...(Object.fromEntries(unknown) as ParseDocument),
       ...this.#format.toStored(record),
       ...storedPermissions(permissions ?? { read: before._rperm, write: before._wperm }),
       version: before.version + 1,
@@ -263,16 +272,16 @@ export class Store<S extends TObject, L extends string> {
     }
   }
 
-  /** Runs a write, and leaves an audit entry of it also when it is refused. */
+  /** Does a write, and leaves an audit entry of it also when it is refused. */
   async #write<R>(
     caller: Caller,
     action: 'update' | 'delete',
     key: Key<Static<S>>,
     tx: Transaction | undefined,
-    work: (tx: Transaction) => Promise<R>,
+    decide: Write<R>['decide'],
   ): Promise<R> {
     try {
-      return await this.#joining(tx, work)
+      return await this.#writer.write({ id: key.id, decide }, tx)
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error
       const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
@@ -281,17 +290,8 @@ export class Store<S extends TObject, L extends string> {
     }
   }
 
-  #joining<R>(tx: Transaction | undefined, work: (tx: Transaction) => Promise<R>): Promise<R> {
-    return tx ? work(tx) : inTransaction(this.#records, work)
-  }
-
-  #keep(
-    tx: Transaction,
-    caller: Caller,
-    id: string,
-    write: Omit<Change, '_id' | 'at' | 'userId' | 'application'>,
-  ) {
-    tx.changes.push(changeOf(this.#resource.collection, id, { caller, at: this.#records.clock() }, write))
+  #change(caller: Caller, id: string, write: Parameters<typeof changeOf>[3]): Change {
+    return changeOf(this.#resource.collection, id, { caller, at: this.#records.clock() }, write)
   }
 
   async #report(tx: Transaction | undefined, accesses: Access[]): Promise<void> {

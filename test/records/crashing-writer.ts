@@ -1,6 +1,6 @@
 /**
- * A service that dies: opens records on an engine, and kills itself with SIGKILL at the n-th moment of a write, where
- * each command to the database is two moments, sent and answered. Prints what was acknowledged before.
+ * A service that dies: opens records on an engine, and kills itself with SIGKILL at the n-th moment of two writes, the
+ * first one of two records; each command to the database is two moments, sent and answered.
  *
  *     node crashing-writer.js <uri> <database> <moment> <id>
  */
@@ -36,5 +36,6 @@ await inTransaction(records, async (tx) => {
   await notes.update(caller, { id }, (now) => ({ ...now, text: 'second' }), { tx })
   await notes.create(caller, { ehrId: id, text: 'beside' }, permissions, { tx })
 })
+await notes.update(caller, { id }, (now) => ({ ...now, text: 'third' }))
 process.stdout.write('acknowledged')
 process.exit(0)
