@@ -28,7 +28,7 @@ const orders: Record<string, number> = {
 export const typeOrder = (value: unknown): number => {
   switch (typeof value) {
     case 'undefined':
-      return 5
+      return 4
     case 'number':
     case 'bigint':
       return 10
@@ -126,7 +126,7 @@ const regexText = (value: unknown): string => {
   return `${pattern ?? source}\0${options ?? flags}`
 }
 
-/** Negative, zero or positive; undefined compares as null. */
+/** Negative, zero or positive; undefined, which also stands for an empty array in a sort, comes before null. */
 export const compare = (a: unknown, b: unknown, collation?: Collation): number => {
   const type = typeOrder(a)
   const types = order(type, typeOrder(b))

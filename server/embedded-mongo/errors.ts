@@ -62,6 +62,8 @@ export const transient = (code: number, message: string): CommandError =>
 /** Any thrown thing as a CommandError: what libraries throw about a caller's expression is a BadValue. */
 export const asCommandError = (error: unknown): CommandError => {
   if (error instanceof CommandError) return error
+  if (error instanceof RangeError && /call stack/.test(error.message))
+    return new CommandError(15, 'the document is nested too deeply')
   const { name, message } = error instanceof Error ? error : { name: '', message: String(error) }
   return name === 'BSONError' || name === 'Error'
     ? new CommandError(2, message)

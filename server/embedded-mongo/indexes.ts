@@ -72,6 +72,7 @@ export const checkIndexSpec = (spec: Document): Document => {
   checkTtl(spec, Object.keys(key).length)
   collationOf(spec.collation)
   const { v: _v, ns: _ns, background: _background, ...rest } = spec
+  if (equal(Object.keys(key), ['_id'])) return { v: 2, key, name: '_id_' }
   return { v: 2, ...rest }
 }
 

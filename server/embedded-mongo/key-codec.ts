@@ -76,8 +76,7 @@ const component = (value: unknown, collation?: Collation): Buffer => {
 }
 
 const append = (out: Buffer[], value: unknown, collation?: Collation): void => {
-  // undefined stands for an empty array, which sorts before null; a missing field is null.
-  const type = value === undefined ? 4 : typeOrder(value)
+  const type = typeOrder(value)
   switch (type) {
     case 10:
       out.push(numberBytes(value))

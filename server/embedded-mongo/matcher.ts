@@ -127,11 +127,15 @@ const comparison = (
   collation?: Collation,
 ): Predicate => {
   const type = typeOrder(operand)
-  if (type === 1 || type === 127) return (value) => accept(compare(value, operand))
+  if (type === 1 || type === 127) return (value) => accept(compare(value ?? null, operand))
   const nan = (value: unknown) => type === 10 && Number.isNaN(toNumber(value))
   const operandNan = nan(operand)
-  return (value) =>
-    typeOrder(value) === type && nan(value) === operandNan && accept(compare(value, operand, collation))
+  return (found) => {
+    const value = found ?? null
+    return (
+      typeOrder(value) === type && nan(value) === operandNan && accept(compare(value, operand, collation))
+    )
+  }
 }
 
 const regexTest = (operand: { pattern: string; options: string }): Predicate => {
@@ -216,7 +220,7 @@ const oneOf = (name: string, operand: unknown, { collation }: MatchOptions): Pre
   if (operand.some(isOperators)) fail(2, `cannot nest $ under ${name}`)
   const expressions = operand.filter(isRegex).map(regexTest)
   const sorted = operand.filter((value) => !isRegex(value)).sort((a, b) => compare(a, b, collation))
-  return (value) => has(sorted, value, collation) || expressions.some((test) => test(value))
+  return (value) => has(sorted, value ?? null, collation) || expressions.some((test) => test(value))
 }
 
 const has = (sorted: unknown[], value: unknown, collation?: Collation): boolean => {

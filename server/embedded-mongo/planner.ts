@@ -30,7 +30,10 @@ export interface Question {
 
 const MOST_POINTS = 1000
 
-export const choosePlan = (collection: Collection, question: Question): Plan => {
+/** What the planner looks at of a collection. */
+type Planned = Pick<Collection, 'indexes'>
+
+export const choosePlan = (collection: Planned, question: Question): Plan => {
   const demands = demandsOf(question.filter)
   if (!isNullish(question.hint) && !(isObject(question.hint) && Object.keys(question.hint).length === 0))
     return hinted(collection, question, demands)
@@ -48,7 +51,7 @@ const collectionScan = ({ sort }: Question, reverse: boolean): Plan => ({
   ordered: sort.length === 0,
 })
 
-const hinted = (collection: Collection, question: Question, demands: Demands): Plan => {
+const hinted = (collection: Planned, question: Question, demands: Demands): Plan => {
   const { hint } = question
   if (isObject(hint) && '$natural' in hint) return collectionScan(question, toNumber(hint.$natural) < 0)
   const index = findIndex(collection, hint)
@@ -62,7 +65,7 @@ const hinted = (collection: Collection, question: Question, demands: Demands): P
 }
 
 /** The index with that name or that key, undefined when there is none. */
-export const findIndex = (collection: Collection, wanted: unknown): Index | undefined =>
+export const findIndex = (collection: Planned, wanted: unknown): Index | undefined =>
   collection.indexes.find(({ name, spec }) =>
     typeof wanted === 'string' ? name === wanted : isObject(wanted) && sameShape(spec.key, wanted),
   )
@@ -88,7 +91,7 @@ const consider = (
 ): Candidate | undefined => {
   if (!index.ready || (index.spec.hidden === true && !hinted)) return undefined
   const partial = index.spec.partialFilterExpression
-  if (!hinted && partial && !implies(demands, partial)) return undefined
+  if (!hinted && partial && !implies(demands, partial, question.collation)) return undefined
   const fit = fitFields(index, question, demands)
   const complete = index.sparse ? fit.excludesNull : true
   if (!hinted && !complete) return undefined

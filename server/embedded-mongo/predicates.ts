@@ -1,6 +1,6 @@
 /** What a filter demands of single fields, as far as an index can use it. */
 import type { Document } from 'bson'
-import { compare, equal, typeOrder } from './compare.ts'
+import { type Collation, compare, equal, typeOrder } from './compare.ts'
 import { isOperators } from './matcher.ts'
 import { isRegex, literalPrefix } from './regex.ts'
 import { isNullish, isObject, truthy } from './values.ts'
@@ -66,9 +66,10 @@ export const excludesNull = ({ operator, operand }: Demand): boolean => {
 
 const isExtreme = (value: unknown): boolean => typeOrder(value) === 1 || typeOrder(value) === 127
 
-/** True when every document that meets `demands` also passes a partial index's filter. */
-export const implies = (demands: Demands, partial: Document): boolean => {
+/** True when every document that meets `demands`, as `collation` reads them, also passes a partial index's filter. */
+export const implies = (demands: Demands, partial: Document, collation: Collation | undefined): boolean => {
   const wanted = demandsOf(partial)
+  if (collation && [...wanted.values()].flat().some(({ operand }) => hasText(operand))) return false
   const clauses = [...wanted.values()].reduce((sum, list) => sum + list.length, 0)
   if (clauses !== clauseCount(partial)) return false
   return [...wanted].every(([field, list]) =>

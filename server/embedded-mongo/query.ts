@@ -41,7 +41,9 @@ export interface Examined {
   documents: number
 }
 
-export const prepare = (collection: Collection, query: Query): Prepared => {
+const nowhere = { options: {}, indexes: [] }
+
+export const prepare = (collection: Pick<Collection, 'options' | 'indexes'>, query: Query): Prepared => {
   const collation = collationOf(query.collation ?? collection.options.collation)
   const sort = sortParts(query.sort)
   const test = compileFilter(query.filter, { collation, variables: query.variables })
@@ -51,14 +53,15 @@ export const prepare = (collection: Collection, query: Query): Prepared => {
   return { plan, test, sort: natural ? [] : sort, collation }
 }
 
-/** The documents a query finds, read as they are asked for. */
+/** The documents a query finds, read as they are asked for; none, but a check of the query, without a collection. */
 export function* find(
   view: View,
-  collection: Collection,
+  collection: Collection | undefined,
   query: Query,
-  prepared = prepare(collection, query),
+  prepared = prepare(collection ?? nowhere, query),
   examined: Examined = { keys: 0, documents: 0 },
 ): Iterable<Match> {
+  if (!collection) return
   const { skip = 0, limit = 0 } = query
   const found = matches(view, collection, query, prepared, examined)
   const ordered = prepared.plan.ordered

@@ -63,8 +63,14 @@ const pipelineUpdate = (update: unknown[], { variables }: UpdateOptions): Update
     const [name] = Object.keys(stage) as [string]
     if (!updateStages.has(name)) fail(72, `${name} is not allowed to be used within an update`)
   }
-  return (document) =>
-    keepingId(document, () => runPipeline(pipeline, [document], { variables })[0] as Document, false)
+  return (document) => {
+    const [result] = runPipeline(pipeline, [document], { variables }) as [Document]
+    return keepingId(
+      document,
+      () => (result._id === undefined ? { _id: document._id, ...result } : result),
+      false,
+    )
+  }
 }
 
 interface Change {

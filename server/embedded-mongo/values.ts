@@ -121,3 +121,12 @@ export const toBigInt = (value: unknown): bigint =>
   bsonType(value) === 'Long' ? (value as Long).toBigInt() : BigInt(Math.trunc(toNumber(value)))
 
 export const truthy = (value: unknown): boolean => (isNumeric(value) ? toNumber(value) !== 0 : Boolean(value))
+
+/** Documents may be nested this deep; counting stops there. */
+const DEEPEST = 200
+
+export const isTooDeep = (value: unknown, left = DEEPEST): boolean => {
+  if (typeof value !== 'object' || value === null || bsonType(value)) return false
+  if (left === 0) return true
+  return Object.values(value).some((inner) => isTooDeep(inner, left - 1))
+}

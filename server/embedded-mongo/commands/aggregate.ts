@@ -67,7 +67,7 @@ function* results(context: Context, pipeline: Document[]): Iterable<Buffer> {
     if (n > 0) yield encode({ _id: counted[0], [counted[1]]: n })
     return
   }
-  const found = collection ? find(view, collection, query) : []
+  const found = find(view, collection, query)
   if (rest.length === 0) {
     for (const { bytes } of found) yield bytes
     return

@@ -2,6 +2,7 @@
 import type { Document } from 'bson'
 import type { Engine } from '../engine.ts'
 import { asCommandError, CommandError, fail, transient } from '../errors.ts'
+import { evaluate } from '../expressions.ts'
 import type { Transaction } from '../transactions.ts'
 import { integer, isNullish, isObject, toBigInt, truthy } from '../values.ts'
 import { aggregate } from './aggregate.ts'
@@ -96,7 +97,8 @@ export class Dispatcher {
       : command.run(context)
   }
 
-  #context(command: Document, connectionId: number): Context {
+  #context(request: Document, connectionId: number): Context {
+    const command: Document = { ...request, ...(isObject(request.let) && { let: constants(request.let) }) }
     const engine = this.#engine
     const db =
       typeof command.$db === 'string'
@@ -151,6 +153,10 @@ export class Dispatcher {
     }
   }
 }
+
+/** `let` variables are expressions that know no document. */
+const constants = (variables: Document): Document =>
+  Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, evaluate(value, {})]))
 
 /** How a command's context differs inside a transaction. */
 const insideOf = (

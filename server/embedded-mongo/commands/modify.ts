@@ -7,12 +7,12 @@ import { find, type Match, type Query } from '../query.ts'
 import { changeCount, insertRecord, removeRecord, replaceRecord } from '../records.ts'
 import type { WritableView } from '../storage.ts'
 import { compileUpdate, isModifiers, upsertBase } from '../updater.ts'
-import { bsonType, decode, encode, isObject } from '../values.ts'
+import { bsonType, decode, encode, isObject, isTooDeep } from '../values.ts'
 import type { Context } from './context.ts'
 
 const LARGEST_DOCUMENT = 16 * 1024 * 1024
 
-/** Checks a document on its way in. @throws 53, 52, 10334 */
+/** Checks a document on its way in. @throws 53, 52, 15, 10334 */
 const checkDocument = (document: Document, bytes: Buffer): void => {
   const id = document._id
   if (Array.isArray(id) || id === undefined || bsonType(id) === 'BSONRegExp')
@@ -24,6 +24,7 @@ const checkDocument = (document: Document, bytes: Buffer): void => {
     for (const key of Object.keys(id))
       if (key.startsWith('$'))
         fail(52, `The dollar ($) prefixed field '${key}' in '_id.${key}' is not valid for storage.`)
+  if (isTooDeep(document)) fail(15, 'Document exceeded maximum nested object depth: 200')
   if (bytes.length > LARGEST_DOCUMENT)
     fail(10334, `BSONObj size: ${bytes.length} is invalid. Size must be between 0 and ${LARGEST_DOCUMENT}`)
 }

@@ -62,7 +62,7 @@ const findCommand: Command = {
     const project = compileProjection(command.projection, query.filter)
     const size =
       command.batchSize === undefined ? FIRST_BATCH : integer(command.batchSize, 'batchSize', FIRST_BATCH)
-    const documents = collection ? encoded(find(view, collection, query), project) : []
+    const documents = encoded(find(view, collection, query), project)
     return cursorReply(
       engine.cursors.start(ns, documents, size, truthy(command.singleBatch), owner),
       'firstBatch',
@@ -105,9 +105,8 @@ const killCursors: Command = {
 /** How many documents a query finds; the kept count when it asks for all. */
 export const countMatches = (context: Context, name: string, query: Query): number => {
   const collection = context.find(name)
-  if (!collection) return 0
   const { skip = 0, limit = 0 } = query
-  if (Object.keys(query.filter).length > 0) {
+  if (!collection || Object.keys(query.filter).length > 0) {
     let found = 0
     for (const _ of find(context.view, collection, query)) found++
     return found
@@ -141,9 +140,7 @@ const distinct: Command = {
     const parts = command.key.split('.')
     const collation = collationOf(command.collation)
     const values = new Map<string, unknown>()
-    const matches = collection
-      ? find(view, collection, { ...queryOf(context, command.query), sort: undefined })
-      : []
+    const matches = find(view, collection, { ...queryOf(context, command.query), sort: undefined })
     for (const { document } of matches) {
       for (const value of lookup(document, parts).flat(1)) {
         // Equal values have equal keys.

@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Binary, type Collection, type Document, ObjectId } from 'mongodb'
+import { type Engine, startEngine } from './engine.ts'
+
+describe('indexes', () => {
+  let engine: Engine
+  let things: Collection
+
+  before(async () => {
+    engine = await startEngine()
+  })
+  after(() => engine.stop())
+  beforeEach(async () => {
+    await engine.db.dropDatabase()
+    things = engine.db.collection('things')
+  })
+
+  /** The index a query runs on and how many documents it looks at. */
+  const plan = async (filter: Document, options: Document = {}): Promise<[string | undefined, number]> => {
+    const { queryPlanner, executionStats } = await things.find(filter, options).explain()
+    const { winningPlan } = queryPlanner
+    const scan = winningPlan.inputStage?.inputStage ?? winningPlan.inputStage ?? winningPlan
+    return [scan.indexName, executionStats.totalDocsExamined]
+  }
+
+  describe('duplicate keys, to the letter', () => {
+    const rejected = async (document: Document): Promise<Document> => {
+      await things.insertOne({ ...document })
+      return things.insertOne({ ...document }).then(
+        () => assert.fail('not refused'),
+        (error) => error,
+      )
+    }
+
+    it('a text', async () => {
+      await things.createIndex({ name: 1 }, { unique: true })
+      const { _id, ...document } = { _id: 0, name: 'x "y"' }
+      const error = await rejected(document)
+      assert.equal(
+        error.message,
+        'E11000 duplicate key error collection: test.things index: name_1 dup key: { name: "x \\"y\\"" }',
+      )
+      assert.deepEqual(
+        [error.code, error.keyPattern, error.keyValue],
+        [11000, { name: 1 }, { name: 'x "y"' }],
+      )
+    })
+
+    const values: [unknown, string][] = [
+      [null, 'null'],
+      [5, '5'],
+      [1.5, '1.5'],
+      [true, 'true'],
+      [new ObjectId('0123456789abcdef01234567'), "ObjectId('0123456789abcdef01234567')"],
+      [new Date(0), 'new Date(0)'],
+      [{ a: [1, 'b'] }, '{ a: [ 1, "b" ] }'],
+    ]
+    for (const [value, shown] of values)
+      it(`of ${shown}`, async () => {
+        await things.createIndex({ a: 1, 'b.c': -1 }, { unique: true })
+        const error = await rejected({ a: value, b: { c: 1 } })
+        assert.equal(
+          error.message,
+          `E11000 duplicate key error collection: test.things index: a_1_b.c_-1 dup key: { a: ${shown}, b.c: 1 }`,
+        )
+        assert.deepEqual(error.keyPattern, { a: 1, 'b.c': -1 })
+        assert.deepEqual(error.keyValue, { a: value, 'b.c': 1 })
+      })
+
+    it('the _id, and the index names that Parse looks for', async () => {
+      await things.insertOne({ _id: 'a' as never, _auth_data_x: { id: 'q' } })
+      await assert.rejects(things.insertOne({ _id: 'a' as never }), {
+        message: 'E11000 duplicate key error collection: test.things index: _id_ dup key: { _id: "a" }',
+      })
+      await things.createIndex(
+        { '_auth_data_x.id': 1 },
+        { unique: true, sparse: true, name: '_auth_data_x_id' },
+      )
+      await assert.rejects(things.insertOne({ _auth_data_x: { id: 'q' } }), {
+        message: /index: _auth_data_x_id dup key: \{ _auth_data_x\.id: "q" \}$/,
+      })
+    })
+  })
+
+  describe('unique', () => {
+    it('counts a missing field as null, once', async () => {
+      await things.createIndex({ a: 1 }, { unique: true })
+      await things.insertOne({})
+      await assert.rejects(things.insertOne({ a: null }), { code: 11000 })
+    })
+
+    it('refuses to be built over duplicates, and leaves nothing behind', async () => {
+      await things.insertMany([{ a: 1 }, { a: 1 }])
+      await assert.rejects(things.createIndex({ a: 1 }, { unique: true }), { code: 11000 })
+      assert.equal((await things.indexes()).length, 1)
+      await things.createIndex({ a: 1 })
+      assert.equal(await things.countDocuments({ a: 1 }), 2)
+    })
+
+    it('holds for every element of an array, and lets a document keep its own', async () => {
+      await things.createIndex({ tags: 1 }, { unique: true })
+      await things.insertOne({ _id: 1 as never, tags: ['a', 'b', 'a'] })
+      await assert.rejects(things.insertOne({ tags: ['c', 'b'] }), { code: 11000 })
+      await things.updateOne({ _id: 1 as never }, { $set: { tags: ['b', 'c'] } })
+      await things.insertOne({ tags: 'a' })
+      await assert.rejects(things.updateOne({ tags: 'a' }, { $set: { tags: 'c' } }), { code: 11000 })
+    })
+
+    it('compares numbers of all types by value', async () => {
+      await things.createIndex({ a: 1 }, { unique: true })
+      await engine.db.command({ insert: 'things', documents: [{ a: 5n }] })
+      await assert.rejects(things.insertOne({ a: 5 }), { code: 11000 })
+      await things.insertOne({ a: 9007199254740993n })
+      await things.insertOne({ a: 9007199254740992n })
+      assert.equal(await things.countDocuments({ a: 9007199254740993n }), 1)
+    })
+
+    it('a key given up may be taken', async () => {
+      await things.createIndex({ a: 1 }, { unique: true })
+      await things.insertMany([
+        { _id: 1 as never, a: 1 },
+        { _id: 2 as never, a: 2 },
+      ])
+      await things.updateOne({ _id: 1 as never }, { $set: { a: 3 } })
+      await things.updateOne({ _id: 2 as never }, { $set: { a: 1 } })
+      await things.deleteOne({ _id: 2 as never })
+      await things.insertOne({ a: 1 })
+      assert.equal(await things.countDocuments(), 2)
+    })
+  })
+
+  it('sparse: leaves out documents without the field, and is not used for null', async () => {
+    await things.createIndex({ a: 1 }, { sparse: true, unique: true })
+    await things.insertMany([{}, {}, { a: null }, { a: 1 }])
+    assert.equal(await things.countDocuments({ a: null }), 3)
+    assert.deepEqual(await plan({ a: null }), [undefined, 4])
+    assert.deepEqual(await plan({ a: 1 }), ['a_1', 1])
+    assert.deepEqual(await plan({ a: { $exists: false } }), [undefined, 4])
+    assert.deepEqual(await plan({ a: { $in: [1, null] } }), [undefined, 4])
+    assert.equal((await things.find().sort({ a: 1 }).toArray()).length, 4)
+  })
+
+  it('partial: used only when the filter implies its own', async () => {
+    await things.createIndex({ a: 1 }, { name: 'p', partialFilterExpression: { n: { $gt: 5 }, live: true } })
+    await things.insertMany([
+      { a: 1, n: 3, live: true },
+      { a: 1, n: 7, live: true },
+      { a: 1, n: 8, live: false },
+    ])
+    assert.deepEqual(await plan({ a: 1, n: { $gt: 6 }, live: true }), ['p', 1])
+    assert.deepEqual(await plan({ a: 1, n: 7, live: true }), ['p', 1])
+    for (const filter of [
+      { a: 1 },
+      { a: 1, live: true },
+      { a: 1, n: { $gt: 4 }, live: true },
+      { a: 1, n: { $gte: 5 }, live: true },
+    ])
+      assert.deepEqual(await plan(filter), [undefined, 3])
+    await things.updateOne({ n: 3 }, { $set: { n: 9 } })
+    assert.equal(await things.countDocuments({ a: 1, n: { $gt: 6 }, live: true }), 2)
+    await things.createIndex({ u: 1 }, { unique: true, partialFilterExpression: { u: { $exists: true } } })
+    await assert.rejects(things.insertMany([{ u: 1 }, { u: 1 }]), { code: 11000 })
+  })
+
+  it('compound and nested: prefix, range, order in both directions', async () => {
+    await things.createIndex({ 'who.id': 1, at: -1, n: 1 }, { name: 'c' })
+    const documents = Array.from({ length: 60 }, (_, i) => ({
+      who: { id: i % 3 },
+      at: new Date(i * 1000),
+      n: i % 7,
+    }))
+    await things.insertMany(documents)
+    const of = (id: number) => documents.filter(({ who }) => who.id === id)
+    assert.deepEqual(await plan({ 'who.id': 1 }), ['c', 20])
+    assert.deepEqual(await plan({ 'who.id': 1, at: { $gte: new Date(50_000) } }), ['c', 3])
+    for (const direction of [1, -1] as const) {
+      const { queryPlanner } = await things.find({ 'who.id': 2 }).sort({ at: direction }).explain()
+      assert.equal(queryPlanner.winningPlan.stage, 'FETCH')
+      const found = await things.find({ 'who.id': 2 }).sort({ at: direction }).toArray()
+      const times = of(2)
+        .map(({ at }) => at.getTime())
+        .sort((a, b) => (a - b) * direction)
+      assert.deepEqual(
+        found.map(({ at }) => at.getTime()),
+        times,
+      )
+    }
+  })
+
+  it('multikey: one bound only, and no order taken from it', async () => {
+    await things.createIndex({ v: 1 })
+    await things.insertMany([
+      { _id: 1 as never, v: [1, 20] },
+      { _id: 2 as never, v: 5 },
+      { _id: 3 as never, v: [6, 7] },
+    ])
+    const ids = (filter: Document, sort: Document) =>
+      things
+        .find(filter)
+        .sort(sort)
+        .map(({ _id }) => _id)
+        .toArray()
+    assert.deepEqual(await ids({ v: { $gt: 8, $lt: 4 } }, { _id: 1 }), [1])
+    assert.deepEqual(await ids({ v: { $gte: 1 } }, { v: 1 }), [1, 2, 3])
+    assert.deepEqual(await ids({ v: { $gte: 1 } }, { v: -1 }), [1, 3, 2])
+    await things.createIndex({ 'l.a': 1, 'l.b': 1 })
+    await things.insertOne({
+      _id: 4 as never,
+      l: [
+        { a: 1, b: 9 },
+        { a: 3, b: 2 },
+      ],
+    })
+    assert.deepEqual(await ids({ 'l.a': 1, 'l.b': 2 }, { _id: 1 }), [4])
+    assert.deepEqual((await plan({ 'l.a': 1, 'l.b': 2 }))[0], 'l.a_1_l.b_1')
+  })
+
+  it('case-insensitive: equality, uniqueness, order', async () => {
+    const collation = { locale: 'en', strength: 2 }
+    await things.createIndex({ name: 1 }, { unique: true, collation, name: 'ci' })
+    await things.createIndex({ name: 1 })
+    await things.insertMany([{ name: 'Anna' }, { name: 'bob' }, { name: 'Änne' }])
+    await assert.rejects(things.insertOne({ name: 'ANNA' }), {
+      code: 11000,
+      message: /index: ci collation: \{ locale: "en", strength: 2 \} dup key/,
+    })
+    assert.deepEqual(await plan({ name: 'BOB' }, { collation }), ['ci', 1])
+    assert.deepEqual(await plan({ name: 'bob' }), ['name_1', 1])
+    assert.equal(await things.countDocuments({ name: 'BOB' }), 0)
+    assert.equal(await things.countDocuments({ name: { $in: ['BOB', 'aNNA'] } }, { collation }), 2)
+    const sorted = await things
+      .find()
+      .collation(collation)
+      .sort({ name: -1 })
+      .map(({ name }) => name)
+      .toArray()
+    assert.deepEqual(sorted, ['bob', 'Änne', 'Anna'])
+    assert.equal(
+      (await things.updateOne({ name: 'ANNA' }, { $set: { seen: 1 } }, { collation })).modifiedCount,
+      1,
+    )
+    assert.deepEqual(await things.distinct('name', {}, { collation }), ['Anna', 'bob', 'Änne'])
+  })
+
+  it('TTL: removes what is over, by index, and nothing else', async () => {
+    await engine.client.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1 })
+    await things.createIndex({ at: 1 }, { expireAfterSeconds: 1 })
+    await things.createIndex({ until: 1 }, { expireAfterSeconds: 0 })
+    await things.insertMany([
+      { _id: 'old' as never, at: new Date(Date.now() - 60_000) },
+      { _id: 'over' as never, until: new Date(Date.now() - 10) },
+      { _id: 'array' as never, at: [new Date(), new Date(0)] },
+      { _id: 'later' as never, until: new Date(Date.now() + 60_000) },
+      { _id: 'text' as never, at: '1970-01-01' },
+      { _id: 'none' as never },
+    ])
+    const left = async () => (await things.find().toArray()).map(({ _id }) => String(_id))
+    for (let i = 0; i < 40 && (await left()).length > 3; i++) await sleep(100)
+    assert.deepEqual(await left(), ['later', 'text', 'none'])
+    assert.equal(await things.countDocuments(), 3)
+  })
+
+  it('the same specification again is no change', async () => {
+    const create = () =>
+      engine.db.command({ createIndexes: 'things', indexes: [{ key: { a: 1 }, name: 'a_1', unique: true }] })
+    assert.equal((await create()).numIndexesAfter, 2)
+    assert.equal((await create()).note, 'all indexes already exist')
+  })
+
+  it('keys longer than lmdb allows', async () => {
+    await things.createIndex({ text: 1 }, { unique: true })
+    const long = 'x'.repeat(5000)
+    await things.insertMany([{ text: `${long}b` }, { text: `${long}a` }, { text: long }, { text: 'short' }])
+    await assert.rejects(things.insertOne({ text: `${long}a` }), { code: 11000 })
+    assert.deepEqual(await plan({ text: `${long}a` }), ['text_1', 3])
+    assert.equal(await things.countDocuments({ text: { $gt: long } }), 2)
+    const sorted = await things.find().sort({ text: 1 }).toArray()
+    assert.deepEqual(
+      sorted.map(({ text }) => text.slice(-1)),
+      ['t', 'x', 'a', 'b'],
+    )
+    await engine.restart()
+    things = engine.db.collection('things')
+    assert.equal(await things.countDocuments({ text: `${long}b` }), 1)
+    assert.equal((await things.find().sort({ text: 1 }).toArray())[2]?.text, `${long}a`)
+  })
+
+  it('what they know is still known after a restart', async () => {
+    await things.createIndex({ v: 1 })
+    await things.insertMany([
+      { _id: 1 as never, v: [1, 20] },
+      { _id: 2 as never, v: 5 },
+      { _id: 3 as never, v: new Binary(Buffer.from('a')) },
+    ])
+    await engine.restart()
+    things = engine.db.collection('things')
+    assert.deepEqual(
+      (await things.find({ v: { $gt: 8, $lt: 4 } }).toArray()).map(({ _id }) => _id),
+      [1],
+    )
+    assert.deepEqual(await plan({ v: 5 }), ['v_1', 1])
+  })
+
+  it('dropped, one and all', async () => {
+    await things.createIndexes([{ key: { a: 1 } }, { key: { b: 1 } }, { key: { c: 1 } }])
+    await things.dropIndex('a_1')
+    assert.deepEqual(
+      (await things.indexes()).map(({ name }) => name),
+      ['_id_', 'b_1', 'c_1'],
+    )
+    await things.dropIndexes()
+    assert.deepEqual(
+      (await things.indexes()).map(({ name }) => name),
+      ['_id_'],
+    )
+    await assert.rejects(things.dropIndex('_id_'), { code: 72 })
+  })
+})

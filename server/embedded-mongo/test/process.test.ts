@@ -1,0 +1,281 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, open, readFile, rm, stat, truncate, unlink, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { networkInterfaces, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { type Document, MongoClient } from 'mongodb'
+import { startEmbeddedMongo } from '../index.ts'
+
+const main = fileURLToPath(new URL('../main.js', import.meta.url))
+const index = new URL('../index.js', import.meta.url).href
+
+interface Run {
+  child: ChildProcess
+  output: () => string
+  /** The exit code and all that was written to stdout and stderr. */
+  ended: Promise<[code: number | null, output: string]>
+}
+
+const run = (...argv: string[]): Run => {
+  const child = spawn(process.execPath, [main, ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk) => {
+      output += chunk
+    })
+  return { child, output: () => output, ended: once(child, 'close').then(([code]) => [code, output]) }
+}
+
+/** Starts by the command line and waits for the line that says so. */
+const ready = async (dataDir: string): Promise<Run & { uri: string }> => {
+  const started = run('--data', dataDir, '--port', '0')
+  for (let i = 0; i < 100 && !started.output().includes('\n'); i++) await sleep(50)
+  const uri = /^embedded-mongo ready: (mongodb:\/\/127\.0\.0\.1:\d+) data (.+)\n$/.exec(started.output())
+  assert.ok(uri?.[1] && uri[2] === dataDir, started.output())
+  return { ...started, uri: uri[1] }
+}
+
+const alive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const gone = async (pid: number): Promise<boolean> => {
+  for (let i = 0; i < 100 && alive(pid); i++) await sleep(50)
+  return !alive(pid)
+}
+
+describe('the process', () => {
+  let dataDir: string
+  beforeEach(async () => {
+    dataDir = join(await mkdtemp(join(tmpdir(), 'embedded-mongo-process-')), 'data')
+  })
+  afterEach(() => rm(join(dataDir, '..'), { recursive: true, force: true }))
+
+  /** Leaves a directory with a little data in it. */
+  const filled = async (documents = 1): Promise<void> => {
+    const server = await startEmbeddedMongo({ dataDir })
+    const client = new MongoClient(server.uri)
+    await client
+      .db('test')
+      .collection('c')
+      .insertMany(Array.from({ length: documents }, (_, i) => ({ i, text: 'x'.repeat(500) })))
+    await client.close()
+    await server.stop()
+  }
+  const refusal = async (): Promise<string> => {
+    const error = await startEmbeddedMongo({ dataDir }).then(
+      async (server) => {
+        await server.stop()
+        return assert.fail('started')
+      },
+      (fault: Error) => fault.message,
+    )
+    assert.match(error, new RegExp(dataDir))
+    return error
+  }
+
+  describe('the command line', () => {
+    it('--help', async () => {
+      const [code, output] = await run('--help').ended
+      assert.equal(code, 0)
+      assert.match(output, /--data DIR.*\n.*--port N/s)
+    })
+    for (const argv of [
+      [],
+      ['--data'],
+      ['--data', 'x', '--frob'],
+      ['--data', 'x', 'y'],
+      ['--data', 'x', '--port', 'abc'],
+      ['--data', 'x', '--port', '70000'],
+    ])
+      it(`refuses: ${argv.join(' ') || 'nothing'}`, async () => {
+        const [code, output] = await run(...argv).ended
+        assert.equal(code, 2)
+        assert.match(output, /Usage/)
+      })
+
+    it('makes the directory with mode 700, listens on the loopback interface only, drains on SIGTERM', async () => {
+      const { child, uri, ended } = await ready(dataDir)
+      assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
+      const port = Number(new URL(uri).port)
+      const outer = Object.values(networkInterfaces())
+        .flat()
+        .find((address) => address && !address.internal && address.family === 'IPv4')
+      if (outer) await assert.rejects(once(connect(port, outer.address), 'connect'))
+      const client = new MongoClient(uri)
+      const collection = client.db('test').collection('c')
+      await collection.insertOne({ warm: 1 })
+      const writes = Array.from({ length: 200 }, (_, i) => collection.insertOne({ i }).then(() => i))
+      await sleep(5)
+      child.kill('SIGTERM')
+      const done = (await Promise.allSettled(writes)).filter(({ status }) => status === 'fulfilled').length
+      assert.equal((await ended)[0], 0)
+      await client.close()
+      const again = await startEmbeddedMongo({ dataDir })
+      const reader = new MongoClient(again.uri)
+      assert.ok(
+        (await reader
+          .db('test')
+          .collection('c')
+          .countDocuments({ i: { $exists: true } })) >= done,
+      )
+      await reader.close()
+      await again.stop()
+    })
+
+    it('says when the port is taken', async () => {
+      const { child, uri, ended } = await ready(dataDir)
+      const [code, output] = await run('--data', `${dataDir}2`, '--port', new URL(uri).port).ended
+      child.kill('SIGINT')
+      assert.equal(code, 1)
+      assert.match(output, /cannot listen on port/)
+      assert.equal((await ended)[0], 0)
+    })
+  })
+
+  describe('one process at a time', () => {
+    it('a second one on the same directory is refused and told who holds it', async () => {
+      const first = await startEmbeddedMongo({ dataDir })
+      assert.match(await refusal(), new RegExp(`in use by another embedded-mongo \\(process ${first.pid}\\)`))
+      await first.stop()
+      await (await startEmbeddedMongo({ dataDir })).stop()
+    })
+
+    it('of many that start at once, one wins', async () => {
+      await filled()
+      const results = await Promise.allSettled(
+        Array.from({ length: 4 }, () => startEmbeddedMongo({ dataDir })),
+      )
+      const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+      assert.equal(won.length, 1)
+      await won[0]?.stop()
+    })
+
+    it('a lock left behind by kill -9 is no hindrance', async () => {
+      const first = await startEmbeddedMongo({ dataDir })
+      process.kill(first.pid, 'SIGKILL')
+      assert.equal(await first.exited, -1)
+      assert.ok(existsSync(join(dataDir, 'lock.sock')))
+      await (await startEmbeddedMongo({ dataDir })).stop()
+      await first.stop()
+    })
+  })
+
+  describe('a damaged directory is refused, and left as it is', () => {
+    const file = () => join(dataDir, 'data.mdb')
+    const twice = async (sentence: RegExp) => {
+      for (let i = 0; i < 2; i++) assert.match(await refusal(), sentence)
+    }
+
+    it('the data file is missing', async () => {
+      await filled()
+      await unlink(file())
+      await twice(/damaged: data\.mdb is missing/)
+      assert.ok(!existsSync(file()))
+    })
+
+    it('the data file is empty, text, or random bytes', async () => {
+      await filled()
+      for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.alloc(100_000, 0x5a)]) {
+        await writeFile(file(), bytes)
+        await twice(/damaged: data\.mdb is not a database/)
+        assert.deepEqual(await readFile(file()), bytes)
+      }
+    })
+
+    it('the second page is overwritten', async () => {
+      await filled()
+      const handle = await open(file(), 'r+')
+      await handle.write(Buffer.alloc(4096, 7), 0, 4096, 4096)
+      await handle.close()
+      await twice(/damaged/)
+    })
+
+    for (const part of [0.3, 0.7])
+      it(`the data file is cut to ${part * 100} %`, async () => {
+        await filled(2000)
+        await truncate(file(), Math.floor((await stat(file())).size * part))
+        await twice(/damaged/)
+      })
+
+    it('the format is unknown, or its marker unreadable', async () => {
+      await filled()
+      await writeFile(join(dataDir, 'embedded-mongo.json'), '{"format":99}')
+      await twice(/has format 99; this version reads format 1/)
+      await writeFile(join(dataDir, 'embedded-mongo.json'), 'x')
+      await twice(/damaged: embedded-mongo\.json cannot be read/)
+    })
+
+    it('the directory is a file', async () => {
+      await writeFile(dataDir, 'x')
+      assert.match(await refusal(), /cannot use data directory/)
+    })
+  })
+
+  it('kill -9 of the parent leaves no engine behind', async () => {
+    const script = `
+      const { startEmbeddedMongo } = await import(${JSON.stringify(index)})
+      const { pid, uri } = await startEmbeddedMongo({ dataDir: ${JSON.stringify(dataDir)} })
+      process.stdout.write(JSON.stringify({ pid, uri }))`
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [chunk] = await once(parent.stdout, 'data')
+    const { pid } = JSON.parse(String(chunk))
+    assert.ok(alive(pid))
+    parent.kill('SIGKILL')
+    assert.ok(await gone(pid))
+    await (await startEmbeddedMongo({ dataDir })).stop()
+  })
+
+  it('bad bytes end their connection and nothing else', async () => {
+    const server = await startEmbeddedMongo({ dataDir })
+    const port = Number(new URL(server.uri).port)
+    const header = (length: number, code: number) => {
+      const bytes = Buffer.alloc(16)
+      bytes.writeInt32LE(length, 0)
+      bytes.writeInt32LE(code, 12)
+      return bytes
+    }
+    const attempts = [
+      Buffer.from('GET / HTTP/1.1\r\n\r\n'),
+      Buffer.alloc(64, 0xff),
+      header(48_000_001, 2013),
+      header(8, 2013),
+      header(-1, 2013),
+      Buffer.concat([header(25, 2012), Buffer.alloc(9)]),
+      Buffer.concat([header(26, 2013), Buffer.alloc(10)]),
+    ]
+    for (const bytes of attempts) {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write(bytes)
+      socket.resume()
+      await once(socket, 'close', { signal: AbortSignal.timeout(5000) })
+    }
+    const half = connect(port, '127.0.0.1')
+    half.write(header(1000, 2013))
+    const client = new MongoClient(server.uri)
+    assert.equal((await client.db('test').command({ ping: 1 })).ok, 1)
+    const nested = (depth: number, key: string) => {
+      let document: Document = { a: 1 }
+      for (let i = 0; i < depth; i++) document = { [key]: key === '$and' ? [document] : document }
+      return document
+    }
+    await assert.rejects(client.db('test').collection('c').insertOne(nested(201, 'a')), { code: 15 })
+    await assert.rejects(client.db('test').collection('c').findOne(nested(2000, '$and')), { code: 15 })
+    await client.close()
+    await server.stop()
+    half.destroy()
+  })
+})
