@@ -6,6 +6,10 @@ const benches: Record<string, { about: string; run(): Promise<unknown> }> = {
     about: 'the class family against a bare Parse Server: GET one, list of 20, POST, PUT',
     run: () => import('./class-family.ts'),
   },
+  'path-family': {
+    about: 'profiles against a bare Express and a bare Parse Server: GET, list, PUT, login',
+    run: () => import('./path-family.ts'),
+  },
 }
 
 const { values, positionals } = parseArgs({

@@ -1,0 +1,68 @@
+/** The other side of the path-family benchmark: what one would write by hand with Express, jose and the driver. */
+import { hash, verify } from '@node-rs/bcrypt'
+import express, { type RequestHandler } from 'express'
+import { generateKeyPair, jwtVerify, SignJWT } from 'jose'
+import { MongoClient } from 'mongodb'
+
+interface Document {
+  _id: string
+  [field: string]: unknown
+}
+
+const client = await MongoClient.connect(process.env.MONGODB_URI ?? '')
+const collection = (name: string) => client.db().collection<Document>(name)
+const users = collection('users')
+const sessions = collection('sessions')
+const persons = collection('persons')
+const contacts = collection('contacts')
+await contacts.createIndex({ owner: 1, createdAt: 1 })
+const { privateKey, publicKey } = await generateKeyPair('ES256')
+
+const requireToken: RequestHandler = async (request, response, next) => {
+  const token = request.headers.authorization?.slice('Bearer '.length) ?? ''
+  const claims = await jwtVerify(token, publicKey).then(
+    ({ payload }) => payload,
+    () => undefined,
+  )
+  if (claims?.sub === request.params.id) next()
+  else response.status(401).end()
+}
+
+const app = express().use(express.json())
+app.post('/users', async ({ body: { id, email, password, person, ofPerson } }, response) => {
+  await users.insertOne({ _id: id, email, password: await hash(password, 10) })
+  await persons.insertOne({ _id: id, ...person })
+  await contacts.insertMany(
+    ofPerson.map((contact: Document) => ({ ...contact, owner: id, createdAt: new Date() })),
+  )
+  response.json({})
+})
+app.post('/login', async ({ body: { email, password } }, response) => {
+  const user = await users.findOne({ email })
+  if (!user || !(await verify(password, String(user.password)))) return void response.status(401).end()
+  const session = await sessions.insertOne({
+    _id: crypto.randomUUID(),
+    user: user._id,
+    createdAt: new Date(),
+  })
+  const token = new SignJWT({ sid: session.insertedId })
+    .setProtectedHeader({ alg: 'ES256' })
+    .setSubject(user._id)
+  response.json({ authToken: await token.setExpirationTime('15m').sign(privateKey) })
+})
+app.get('/profile/:id', requireToken, async ({ params: { id = '' } }, response) => {
+  response.json(await persons.findOne({ _id: id }))
+})
+app.get('/profile/:id/contact', requireToken, async ({ params: { id }, query: { limit } }, response) => {
+  response.json(await contacts.find({ owner: id }).sort({ createdAt: 1 }).limit(Number(limit)).toArray())
+})
+app.put('/profile/:id/contact/:contact', requireToken, async ({ params, body }, response) => {
+  const { id, contact = '' } = params
+  const found = await contacts.findOneAndUpdate(
+    { _id: contact, owner: id },
+    { $set: body, $inc: { version: 1 } },
+    { returnDocument: 'after' },
+  )
+  response.json(found)
+})
+app.listen(Number(process.env.PORT), '127.0.0.1')

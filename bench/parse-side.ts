@@ -1,0 +1,51 @@
+import { MongoClient } from 'mongodb'
+import { post, type Side, startSide } from './compare.ts'
+
+const keys = {
+  APPLICATION_ID: 'bench-application-id',
+  REST_API_KEY: 'bench-rest-api-key-1',
+  JAVASCRIPT_KEY: 'bench-javascript-key',
+  MASTER_KEY: 'bench-master-key-001',
+  AUDIT_KEY: 'bench-audit-key-0001',
+}
+const unlimited = Object.fromEntries(
+  ['ADDRESS_RATE', 'ACCOUNT_RATE', 'LOGIN_ATTEMPTS', 'ACCOUNT_LOGIN_ATTEMPTS'].map((name) => [
+    name,
+    '1000000',
+  ]),
+)
+
+export const account = {
+  username: 'bench@example.org',
+  email: 'bench@example.org',
+  password: 'a long password',
+}
+
+/** A service with the class family, a user who is logged in there, an EHR and a care plan. */
+export interface ParseSide extends Side {
+  userId: string
+  ehrId: string
+  carePlanId: string
+}
+
+/** @param engineUri each side has a database of its own in it, by the side's name */
+export async function startParseSide(name: string, script: string, engineUri: string): Promise<ParseSide> {
+  const mongodbUri = `${engineUri.replace(/\/+$/, '')}/${name}`
+  const side = await startSide(name, script, { ...keys, ...unlimited, MONGODB_URI: mongodbUri })
+  side.headers['X-Parse-Application-Id'] = keys.APPLICATION_ID
+  side.headers['X-Parse-REST-API-Key'] = keys.REST_API_KEY
+  const { objectId: userId = '' } = await post(side, '/1/users', account)
+  await confirmAddress(mongodbUri)
+  const { sessionToken = '' } = await post(side, '/1/login', account)
+  side.headers['X-Parse-Session-Token'] = sessionToken
+  const { objectId: ehrId = '' } = await post(side, '/1/classes/Ehr', { subjectId: userId })
+  const { objectId: carePlanId = '' } = await post(side, '/1/classes/CarePlan', { ehrId, name: 'bench' })
+  return { ...side, userId, ehrId, carePlanId }
+}
+
+async function confirmAddress(mongodbUri: string): Promise<void> {
+  const client = await MongoClient.connect(mongodbUri)
+  const users = client.db().collection('_User')
+  await users.updateOne({ username: account.username }, { $set: { emailVerified: true } })
+  await client.close()
+}

@@ -1,0 +1,115 @@
+/**
+ * The path family's profiles against (A) a handler written by hand with Express, jose and the driver, and (B) a bare
+ * Parse Server that does the like with objects of the same size; all on one engine. Not alike are the writes: ours
+ * keeps a history in the same transaction and is on disk when it is answered.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Request } from 'autocannon'
+import { newId } from '../records/id.ts'
+import { startEmbeddedMongo } from '../server/embedded-mongo/index.ts'
+import { compare, post, type Side, startSide, stopSide } from './compare.ts'
+import { account, startParseSide } from './parse-side.ts'
+
+const preloaded = 200
+const person = { name: { displayName: 'Anna de Vries' }, gender: 'FEMALE', language: 'nl', nationality: 'NL' }
+const contact = (i: number) => ({
+  type: 'PHONE',
+  value: '+31 20 624 1111',
+  primary: false,
+  label: `number ${i}`,
+})
+
+/** A side, and how the four things are asked of it. */
+interface ProfileSide extends Side {
+  getProfile: Request
+  listContacts: Request
+  putContact: Request[]
+  login: Request
+}
+
+const get = (path: string): Request => ({ method: 'GET', path })
+const send = (method: 'POST' | 'PUT', path: string, body: object): Request => ({
+  method,
+  path,
+  body: JSON.stringify(body),
+})
+
+async function ours(engineUri: string): Promise<ProfileSide> {
+  const side = await startParseSide('ours', '../server/main.js', engineUri)
+  const { email, password } = account
+  const { authToken = '' } = await post(side, '/auth/login/password', { email, password })
+  side.headers.Authorization = `Bearer ${authToken}`
+  side.headers['If-Match'] = '*'
+  const at = `/profile/${side.userId}`
+  await fetch(side.url + at, { method: 'PUT', headers: side.headers, body: JSON.stringify(person) })
+  const putContact: Request[] = []
+  for (let i = 0; i < preloaded; i++) {
+    const { contactId = '' } = await post(side, `${at}/contact`, contact(i))
+    const body = { ...contact(i), primary: i === 0, contactId }
+    putContact.push(send('PUT', `${at}/contact/${contactId}`, body))
+  }
+  return {
+    ...side,
+    getProfile: get(at),
+    listContacts: get(`${at}/contact?limit=20`),
+    putContact,
+    login: send('POST', '/auth/login/password', { email, password }),
+  }
+}
+
+async function bareExpress(engineUri: string): Promise<ProfileSide> {
+  const mongodbUri = `${engineUri.replace(/\/+$/, '')}/express`
+  const side = await startSide('A: Express', './bare-express.js', { MONGODB_URI: mongodbUri })
+  const id = newId()
+  const ofPerson = Array.from({ length: preloaded }, (_, i) => ({ _id: newId(), version: 1, ...contact(i) }))
+  const { email, password } = account
+  await post(side, '/users', { id, email, password, person, ofPerson })
+  const { authToken = '' } = await post(side, '/login', { email, password })
+  side.headers.Authorization = `Bearer ${authToken}`
+  return {
+    ...side,
+    getProfile: get(`/profile/${id}`),
+    listContacts: get(`/profile/${id}/contact?limit=20`),
+    putContact: ofPerson.map(({ _id }, i) => send('PUT', `/profile/${id}/contact/${_id}`, contact(i))),
+    login: send('POST', '/login', { email, password }),
+  }
+}
+
+async function bareParse(engineUri: string): Promise<ProfileSide> {
+  const side = await startParseSide('parse', './bare-parse-server.js', engineUri)
+  const { ehrId, carePlanId } = side
+  const custom = (modelClassName: string, payload: object) =>
+    post(side, '/1/classes/Custom', { ehrId, carePlanId, modelClassName, payload })
+  const { objectId = '' } = await custom('Person', person)
+  const putContact: Request[] = []
+  for (let i = 0; i < preloaded; i++) {
+    const { objectId: id } = await custom('Contact', contact(i))
+    putContact.push(send('PUT', `/1/classes/Custom/${id}`, { payload: contact(i) }))
+  }
+  const where = encodeURIComponent(JSON.stringify({ carePlanId, modelClassName: 'Contact' }))
+  return {
+    ...side,
+    name: 'B: Parse',
+    getProfile: get(`/1/classes/Custom/${objectId}`),
+    listContacts: get(`/1/classes/Custom?where=${where}&order=createdAt&limit=20`),
+    putContact,
+    login: send('POST', '/1/login', account),
+  }
+}
+
+const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
+const engine = await startEmbeddedMongo({ dataDir })
+const sides = [await ours(engine.uri), await bareExpress(engine.uri), await bareParse(engine.uri)]
+
+await compare(sides, {
+  'GET profile': ({ getProfile }) => [getProfile],
+  'list of contacts': ({ listContacts }) => [listContacts],
+  'PUT contact': ({ putContact }) => putContact,
+  login: ({ login }) => [login],
+})
+
+for (const side of sides) await stopSide(side)
+await engine.stop()
+rmSync(dataDir, { recursive: true, force: true })
