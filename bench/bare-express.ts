@@ -4,10 +4,8 @@ import express, { type RequestHandler } from 'express'
 import { generateKeyPair, jwtVerify, SignJWT } from 'jose'
 import { MongoClient } from 'mongodb'
 
-interface Document {
-  _id: string
-  [field: string]: unknown
-}
+// biome-ignore lint/suspicious/noExplicitAny: documents without a schema, as one finds them in the field
+type Document = { _id: string; [field: string]: any }
 
 const client = await MongoClient.connect(process.env.MONGODB_URI ?? '')
 const collection = (name: string) => client.db().collection<Document>(name)

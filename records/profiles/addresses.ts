@@ -46,10 +46,11 @@ export class Addresses {
   create(caller: Caller, owner: Owner, input: AddressCreate, newId: string) {
     const id = belonging(owner.mvUid, newId)
     const address = { ...complete(fields, input), ...owner }
+    if (owner.relationId === null) return this.store.create(caller, address, privateTo(owner.mvUid), { id })
     return unlessMade(
       () =>
         inTransaction(this.#records, async (tx) => {
-          if (owner.relationId !== null) await takeTurn(this.#records, tx, owner.mvUid)
+          await takeTurn(this.#records, tx, owner.mvUid)
           await this.#relations.require(caller, owner, tx)
           return this.store.create(caller, address, privateTo(owner.mvUid), { tx, id })
         }),

@@ -25,6 +25,9 @@ const fields = Type.Object(contactFields)
 const StoredContact = Type.Object({ ...ownerFields, ...contactFields })
 type StoredContact = Static<typeof StoredContact>
 
+/** A contact's type or whether it is the primary one changes: others of its owner may have to follow. */
+class ChangesPlace extends Error {}
+
 /**
  * The contacts of persons and of their relations. Of those of one owner and one type exactly one is the primary one,
  * whoever writes at the same time: a new one takes over, the first one is it at once, and when it goes, changes its
@@ -75,15 +78,22 @@ export class Contacts {
   }
 
   /** @throws NotFound; PreconditionFailed; RuleViolated for a value of another type */
-  update(caller: Caller, owner: Owner, id: string, input: ContactCreate, ifMatch: IfMatch) {
+  async update(caller: Caller, owner: Owner, id: string, input: ContactCreate, ifMatch: IfMatch) {
     requireFittingValue(input)
     const next = { ...complete(fields, input), ...owner }
     const key = keyOf(owner, id)
+    const keepPlace = (now: StoredContact) => {
+      if (now.type !== next.type || now.primary !== next.primary) throw new ChangesPlace()
+      return next
+    }
+    try {
+      return await this.store.update(caller, key, keepPlace, { ifMatch })
+    } catch (error) {
+      if (!(error instanceof ChangesPlace)) throw error
+    }
     return inTransaction(this.#records, async (tx) => {
-      const before = await this.store.get(caller, key, { tx })
-      if (before.type === next.type && before.primary === next.primary)
-        return this.store.update(caller, key, () => next, { tx, ifMatch })
       await takeTurn(this.#records, tx, owner.mvUid)
+      const before = await this.store.get(caller, key, { tx })
       const primary = await this.#settle(caller, tx, next, key.id)
       if (before.primary && before.type !== next.type) await this.#promoteOldest(caller, tx, before)
       return this.store.update(caller, key, () => ({ ...next, primary }), { tx, ifMatch })
