@@ -140,6 +140,7 @@ export class Dispatcher {
     const transaction = truthy(request.startTransaction)
       ? engine.transactions.start(id, number, engine.catalog.version)
       : engine.transactions.active(id, number)
+    transaction.connectionId = context.connectionId
     try {
       return await command.run({
         ...context,
