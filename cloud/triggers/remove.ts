@@ -30,7 +30,6 @@ export async function afterCreate(
   className: ClassName,
   object: Parse.Object,
 ): Promise<void> {
-  const { ehrId, carePlanId } = object.attributes
-  if (wasRemoved(ehrId, carePlanId))
+  if (wasRemoved(object.get('ehrId'), object.get('carePlanId')))
     await documentsOf(database, className).deleteOne({ _id: object.id ?? '' })
 }

@@ -126,18 +126,14 @@ describe('records/audit', () => {
       assert.equal(verdict.entries, await entries().countDocuments())
     })
 
-    it('verifies while entries are being written, and old ones removed', async () => {
+    it('verifies while entries are being written', async () => {
       let busy = true
       const writing = (async () => {
         while (busy) await work()
       })()
-      const removing = (async () => {
-        while (busy) await removeEntriesBefore(opened.db, KEY, new Date(Date.now() - 30))
-      })()
-      for (let i = 0; i < 10; i++) assert.equal((await verify()).broken, null)
+      for (let i = 0; i < 5; i++) assert.equal((await verify()).broken, null)
       busy = false
-      await Promise.all([writing, removing])
-      assert.equal((await verify()).broken, null)
+      await writing
     })
 
     /** What someone with the database and without the key may do to a chain, given the ids of its entries. */

@@ -47,6 +47,6 @@ export async function startEngine(): Promise<Engine> {
 
 async function open(dataDir: string) {
   const server = await startEmbeddedMongo({ dataDir })
-  const client = new MongoClient(server.uri, { serverSelectionTimeoutMS: 5000 })
+  const client = new MongoClient(server.uri, { serverSelectionTimeoutMS: 1000 })
   return { server, handles: { uri: server.uri, client, db: client.db('test') } }
 }

@@ -1,0 +1,190 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Collection, MongoClient } from 'mongodb'
+import { startEmbeddedMongo } from '../server/embedded-mongo/index.ts'
+
+const help = `Measures the embedded database engine through the driver, on a directory of its own.
+
+  npm run bench:db -- [--documents N]
+
+  --documents N   how many documents the collection holds (default 100000)
+  --help          this text
+`
+
+interface Reading {
+  _id: number
+  patient: string
+  serial: string
+  at: Date
+  systolic: number
+  note: string
+}
+interface Figure {
+  figure: string
+  measured: string
+  aim: string
+  met: string
+}
+
+const figures: Figure[] = []
+const start = Date.UTC(2024, 0, 1)
+const minute = 60_000
+
+function reading(n: number): Reading {
+  return {
+    _id: n,
+    patient: `patient-${n % 1000}`,
+    serial: `serial-${n}`,
+    at: new Date(start + n * minute),
+    systolic: 90 + (n % 90),
+    note: 'Measured at home, sitting, left arm, after five minutes of rest.',
+  }
+}
+
+/** `least` or `most` is the aim; without either the figure is for information. */
+function report(
+  figure: string,
+  value: number,
+  unit: string,
+  { least, most }: { least?: number; most?: number } = {},
+) {
+  const met = value >= (least ?? -Infinity) && value <= (most ?? Infinity)
+  figures.push({
+    figure,
+    measured: `${value >= 100 ? Math.round(value) : value.toFixed(2)} ${unit}`,
+    aim: least !== undefined ? `>= ${least}` : most !== undefined ? `<= ${most}` : '',
+    met: least === undefined && most === undefined ? '' : met ? 'yes' : 'NO',
+  })
+}
+
+function progress(text: string) {
+  process.stderr.write(`${text} …\n`)
+}
+
+/** Runs `work` with 0, 1, 2, … and answers how many a second went through, `width` at a time. */
+async function perSecond(
+  times: number,
+  width: number,
+  work: (n: number) => Promise<unknown>,
+): Promise<number> {
+  let next = 0
+  const lane = async () => {
+    while (next < times) await work(next++)
+  }
+  const begin = performance.now()
+  await Promise.all(Array.from({ length: width }, lane))
+  return (times / (performance.now() - begin)) * 1000
+}
+
+/** The middle of `times` runs, in milliseconds. */
+async function median(times: number, work: (n: number) => Promise<unknown>): Promise<number> {
+  const taken: number[] = []
+  for (let n = 0; n < times; n++) {
+    const begin = performance.now()
+    await work(n)
+    taken.push(performance.now() - begin)
+  }
+  return taken.sort((a, b) => a - b)[Math.floor(times / 2)] ?? Number.NaN
+}
+
+async function writes(readings: Collection<Reading>, documents: number) {
+  progress(`insertMany: ${documents} documents in batches of 1,000`)
+  const batch = (n: number) =>
+    readings.insertMany(Array.from({ length: 1000 }, (_, i) => reading(n * 1000 + i)))
+  report('insertMany', (await perSecond(Math.ceil(documents / 1000), 1, batch)) * 1000, 'documents/s')
+
+  const insert = (from: number) => (n: number) => readings.insertOne(reading(1e9 + from + n))
+  const update = (n: number) => {
+    const _id = (n * 7919) % documents
+    return readings.updateOne({ _id }, { $set: { systolic: 200, at: new Date(start + _id * minute + 1) } })
+  }
+  progress('insertOne')
+  report('insertOne, 64 at a time', await perSecond(20_000, 64, insert(0)), '/s', { least: 5000 })
+  report('insertOne, one after the other', await perSecond(1000, 1, insert(20_000)), '/s')
+  progress('updateOne')
+  report('updateOne, 64 at a time', await perSecond(20_000, 64, update), '/s', { least: 4000 })
+  report('updateOne, one after the other', await perSecond(1000, 1, update), '/s')
+}
+
+async function reads(readings: Collection<Reading>, documents: number) {
+  const any = (n: number) => (n * 7919) % documents
+  const byId = (n: number) => readings.findOne({ _id: any(n) })
+  const bySerial = (n: number) => readings.findOne({ serial: `serial-${any(n)}` })
+  const page = (n: number) => {
+    const from = new Date(start + (any(n) / 2) * minute)
+    return readings
+      .find({ at: { $gte: from } })
+      .sort({ at: 1 })
+      .limit(100)
+      .toArray()
+  }
+  progress('findOne')
+  await perSecond(500, 1, byId)
+  report('findOne by _id, one after the other', await perSecond(5000, 1, byId), '/s', { least: 2500 })
+  report('findOne by _id, 64 at a time', await perSecond(20_000, 64, byId), '/s')
+  report('findOne by a unique index', await perSecond(5000, 1, bySerial), '/s')
+  progress('ranges and counts')
+  report('range + sort + limit 100 by date', await median(200, page), 'ms', { most: 3 })
+  report('countDocuments({})', await median(50, () => readings.countDocuments({})), 'ms', { most: 5 })
+}
+
+async function residentMegabytes(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024
+}
+
+async function megabytesOnDisk(directory: string): Promise<number> {
+  const files = await readdir(directory, { recursive: true, withFileTypes: true })
+  const sizes = await Promise.all(
+    files.filter((f) => f.isFile()).map((f) => stat(join(f.parentPath, f.name))),
+  )
+  return sizes.reduce((sum, { blocks }) => sum + blocks * 512, 0) / 1024 / 1024
+}
+
+async function measure(dataDir: string, documents: number) {
+  const engine = await startEmbeddedMongo({ dataDir })
+  const client = new MongoClient(engine.uri)
+  try {
+    const readings = client.db('bench').collection<Reading>('readings')
+    await readings.createIndexes([
+      { key: { serial: 1 }, unique: true },
+      { key: { patient: 1, at: -1 } },
+      { key: { at: 1 } },
+    ])
+    await writes(readings, documents)
+    await reads(readings, documents)
+    report('resident memory', await residentMegabytes(engine.pid), 'MB', { most: 300 })
+  } finally {
+    await client.close()
+    await engine.stop()
+  }
+  report('on disk', await megabytesOnDisk(dataDir), 'MB')
+  progress('cold open')
+  const begin = performance.now()
+  const again = await startEmbeddedMongo({ dataDir })
+  report('cold open, process start to ready', (performance.now() - begin) / 1000, 's', { most: 0.5 })
+  await again.stop()
+}
+
+const { values } = parseArgs({
+  options: { documents: { type: 'string', default: '100000' }, help: { type: 'boolean' } },
+})
+const documents = Number(values.documents)
+if (values.help || !(documents >= 1000)) {
+  process.stdout.write(values.help ? help : `--documents: a number from 1000 on\n\n${help}`)
+  process.exit(values.help ? 0 : 1)
+}
+const dataDir = await mkdtemp(join(tmpdir(), 'bench-embedded-mongo-'))
+try {
+  await measure(dataDir, documents)
+} finally {
+  await rm(dataDir, { recursive: true, force: true })
+}
+const width = Math.max(...figures.map(({ figure }) => figure.length))
+for (const { figure, measured, aim, met } of [
+  { figure: 'figure', measured: 'measured', aim: 'aim', met: 'met' },
+  ...figures,
+])
+  process.stdout.write(`${figure.padEnd(width)}  ${measured.padStart(18)}  ${aim.padEnd(8)}  ${met}\n`)
