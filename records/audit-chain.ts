@@ -39,7 +39,7 @@ const DIGITS = 12
 
 export const START: Head = { sequence: 0, mac: '' }
 
-export const entryId = (chain: string, sequence: number): string =>
+const entryId = (chain: string, sequence: number): string =>
   `${chain}-${String(sequence).padStart(DIGITS, '0')}`
 
 /** All ids of a chain lie between these two; no other chain's do. */

@@ -3,7 +3,7 @@ import { entriesOf } from './audit.ts'
 import { endOfChain, type Head, macOf, placeOf, START, sameMac, startOfChain } from './audit-chain.ts'
 
 /** Where a chain begins since its older entries were removed: behind this head. */
-export interface Checkpoint extends Head {
+interface Checkpoint extends Head {
   /** The chain. */
   _id: string
   removedBefore: Date

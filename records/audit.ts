@@ -16,7 +16,7 @@ export interface Audit {
   close(): Promise<void>
 }
 
-export interface AuditInTransaction {
+interface AuditInTransaction {
   /** Once per attempt, as the transaction's last write. */
   write(accesses: Access[]): Promise<void>
   /** Once, when the transaction has ended. */

@@ -3,7 +3,7 @@ import { ServiceError } from '../schemas/errors.ts'
 import type { Permissions } from './caller.ts'
 
 /** What every record carries beside the fields of its schema; times are RFC 3339, UTC, milliseconds. */
-export interface Meta {
+interface Meta {
   id: string
   /** 1 when created; each write adds 1. */
   version: number

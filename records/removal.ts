@@ -77,12 +77,14 @@ async function removeContents(
   await removeRoles(database, session, await rolesOf(database, session, className, objectId))
   for (const name of contentsOf(className))
     await documentsOf(database, name).deleteMany(registeredIn(className, objectId), { session })
-  if (className === 'Ehr')
-    await documentsOf(database, '_User').updateMany(
-      { ehrId: objectId },
-      { $unset: { ehrId: '' } },
-      { session },
-    )
+  if (className === 'Ehr') await forgetEhr(database, session, objectId)
+}
+
+/** The account that the EHR came with does not get it back. */
+async function forgetEhr(database: Database, session: ClientSession, ehrId: string): Promise<void> {
+  const ehr = await documentsOf(database, 'Ehr').findOne({ _id: ehrId }, { session })
+  const account = { _id: String(ehr?.subjectId), ehrId }
+  await documentsOf(database, '_User').updateOne(account, { $unset: { ehrId: '' } }, { session })
 }
 
 const contentsOf = (className: Container): ClassName[] =>

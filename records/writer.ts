@@ -14,7 +14,7 @@ export interface Write<R> {
   decide(before: ParseDocument | null): Decision<R>
 }
 
-export interface Decision<R> {
+interface Decision<R> {
   /** Each touches one document that is there, or the transaction ends. */
   operations: AnyBulkWriteOperation<ParseDocument>[]
   changes: Change[]

@@ -1,6 +1,7 @@
 import type { Db, MongoClient } from 'mongodb'
 import { type Metrics, observeCommands } from './metrics.ts'
 import { loadParseServer } from './parse-modules.ts'
+import { readOnce } from './write-permission.ts'
 
 export interface Connection {
   client: MongoClient
@@ -13,6 +14,7 @@ export interface Connection {
 interface Adapter {
   client: MongoClient
   database: Db
+  find: Parameters<typeof readOnce>[0]['find']
   connect(): Promise<void>
   handleShutdown(): Promise<void>
 }
@@ -21,6 +23,7 @@ interface Adapter {
 export async function openConnection(uri: string, metrics: Metrics): Promise<Connection> {
   const { MongoStorageAdapter } = await loadParseServer()
   const adapter: Adapter = new MongoStorageAdapter({ uri, mongoOptions: { maxTimeMS: 30_000 } })
+  readOnce(adapter)
   await adapter.connect()
   const { client, database: db } = adapter
   observeCommands(client, metrics)

@@ -1,5 +1,7 @@
 import { auditIndexes, openAudit } from '../records/audit.ts'
+import { removeEntriesBefore } from '../records/audit-checkpoint.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
+import type { Config } from './config.ts'
 import type { Connection } from './connection.ts'
 import type { Log } from './log.ts'
 
@@ -8,21 +10,50 @@ export interface RecordServices {
   close(): Promise<void>
 }
 
-/**
- * Opens the audit and what the path family keeps its records in, and makes their indexes.
- * @param auditKey see openAudit
- */
+/** Opens the audit and what the path family keeps its records in, and makes their indexes. */
 export async function openRecords(
   { client, db }: Pick<Connection, 'client' | 'db'>,
-  auditKey: string,
+  config: Pick<Config, 'auditKey' | 'auditDays'>,
   log: Log,
 ): Promise<RecordServices> {
   const clock = () => new Date()
   const onFault = (err: unknown) => log.error({ err }, 'The heads of the audit could not be signed')
-  const audit = await openAudit({ db, key: auditKey, clock, onFault })
+  const audit = await openAudit({ db, key: config.auditKey, clock, onFault })
+  const endRemoval = removeOldEntries(db, config, log)
   const profiles = new Profiles({ client, db, clock, audit })
   for (const [collection, indexes] of [...Object.entries(auditIndexes), ...profiles.indexes()]) {
     if (indexes.length > 0) await db.collection(collection).createIndexes(indexes)
   }
-  return { profiles, close: () => audit.close() }
+  const close = async () => {
+    await endRemoval()
+    await audit.close()
+  }
+  return { profiles, close }
+}
+
+const DAY_MS = 86_400_000
+
+/** Keeps the audit to its age, looking at the start and once a day. */
+function removeOldEntries(
+  db: Connection['db'],
+  { auditKey, auditDays }: Pick<Config, 'auditKey' | 'auditDays'>,
+  log: Log,
+): () => Promise<void> {
+  if (auditDays === undefined) return async () => {}
+  const remove = async (): Promise<void> => {
+    try {
+      const removed = await removeEntriesBefore(db, auditKey, new Date(Date.now() - auditDays * DAY_MS))
+      if (removed > 0) log.info({ removed }, 'Old entries of the audit were removed')
+    } catch (err) {
+      log.error({ err }, 'Old entries of the audit could not be removed')
+    }
+  }
+  let running = remove()
+  const timer = setInterval(() => {
+    running = running.then(remove)
+  }, DAY_MS).unref()
+  return () => {
+    clearInterval(timer)
+    return running
+  }
 }

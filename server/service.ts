@@ -82,7 +82,7 @@ async function start(
   if (!config.open)
     onStop(await startUpkeep(connection, (err) => log.error({ err }, 'The upkeep of the records failed')))
 
-  const { profiles, close } = await openRecords(connection, config.auditKey, log)
+  const { profiles, close } = await openRecords(connection, config, log)
   onStop(close)
 
   let draining = false

@@ -67,6 +67,10 @@ export const settings = {
     made: true,
     about: 'Key that chains the audit; never change it: what was chained with it is verified with it',
   },
+  auditDays: {
+    kind: wholeNumber(1, 36_500),
+    about: 'Days after which entries of the audit are removed; without it they are kept for good',
+  },
   logLevel: {
     kind: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',

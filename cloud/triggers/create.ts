@@ -1,7 +1,7 @@
 import Parse from 'parse/node'
 import { ehrPermissions, planPermissions } from '../../records/access.ts'
 import type { Caller, Permissions } from '../../records/caller.ts'
-import { classRules } from '../../records/class-rules.ts'
+import { classRules, type Values } from '../../records/class-rules.ts'
 import { type Database, together } from '../../records/database.ts'
 import { subjectOfWritableEhr, writablePlan } from '../../records/ehr.ts'
 import { newId } from '../../records/id.ts'
@@ -14,6 +14,14 @@ import { dropAcl, valuesOf } from './values.ts'
 
 type Request = Parse.Cloud.BeforeSaveRequest
 
+/** Where a new object belongs: who may see it, and what the service sets because of that. */
+interface Place {
+  permissions: Permissions
+  /** Set where roles are named after the object before it exists. */
+  id?: string
+  ehrId?: string
+}
+
 /** Judges a new object, finds out where it belongs and gives it what the service sets. */
 export async function beforeCreate(
   database: Database,
@@ -25,49 +33,70 @@ export async function beforeCreate(
   const values = valuesOf(object)
   for (const name of object.dirtyKeys()) if (!(name in values)) object.revert(name)
   refuseFaults(createFaults(className, values))
+  const { id, permissions, ...more } = await placeOf(database, className, request, values)
+  if (id !== undefined) object.id = id
+  object.set({
+    ...more,
+    ...classRules[className].derived?.(values),
+    ...('status' in classes[className].stored.properties && { status: 'ACTIVE' }),
+    version: 1,
+    ACL: aclOf(permissions),
+  })
+}
+
+async function placeOf(
+  database: Database,
+  className: ClassName,
+  request: Request,
+  values: Values,
+): Promise<Place> {
   const caller = await callerOf(request)
-  if (className === 'Ehr') await placeEhr(database, request, caller)
-  else if (className === 'CarePlan') await placeCarePlan(database, request, caller)
-  else await placeInPlan(database, request, caller)
-  object.set({ version: 1, ...classRules[className].derived?.(values) })
-  if ('status' in classes[className].stored.properties) object.set('status', 'ACTIVE')
+  // The schemas have made sure that these are texts where the class has them.
+  const { subjectId, ehrId, carePlanId } = values as Record<string, string>
+  if (subjectId !== undefined) return placeEhr(database, request, caller, subjectId)
+  if (className === 'CarePlan') return placeCarePlan(database, caller, ehrId ?? '')
+  return placeInPlan(database, caller, carePlanId ?? '', ehrId)
 }
 
 /** An EHR is its subject's; who made it for someone else writes it too. */
-async function placeEhr(database: Database, request: Request, caller: Caller): Promise<void> {
-  const { object } = request
-  const subjectId: string = object.get('subjectId')
-  const ehrId = newId()
+async function placeEhr(
+  database: Database,
+  request: Request,
+  caller: Caller,
+  subjectId: string,
+): Promise<Place> {
+  const id = newId()
   const writerId = caller.unrestricted || caller.userId === subjectId ? undefined : caller.userId
-  await together(database, (session) => createEhrRoles(database, session, ehrId, writerId))
+  await together(database, (session) => createEhrRoles(database, session, id, writerId))
   if (writerId !== undefined) await forgetRoles(request, writerId)
-  object.id = ehrId
-  permit(object, ehrPermissions(ehrId, subjectId))
+  return { id, permissions: ehrPermissions(id, subjectId) }
 }
 
-async function placeCarePlan(database: Database, { object }: Request, caller: Caller): Promise<void> {
-  const ehrId: string = object.get('ehrId')
+async function placeCarePlan(database: Database, caller: Caller, ehrId: string): Promise<Place> {
   const subjectId = await subjectOfWritableEhr(database, caller, ehrId)
   if (subjectId === undefined) throw notFound()
-  const carePlanId = newId()
-  await together(database, (session) => createPlanRoles(database, session, ehrId, carePlanId))
-  object.id = carePlanId
-  permit(object, planPermissions(ehrId, carePlanId, subjectId))
+  const id = newId()
+  await together(database, (session) => createPlanRoles(database, session, ehrId, id))
+  return { id, permissions: planPermissions(ehrId, id, subjectId) }
 }
 
 /** What is registered in a care plan is for those who see the plan. */
-async function placeInPlan(database: Database, { object }: Request, caller: Caller): Promise<void> {
-  const plan = await writablePlan(database, caller, object.get('carePlanId'), object.get('ehrId'))
+async function placeInPlan(
+  database: Database,
+  caller: Caller,
+  carePlanId: string,
+  ehrId: string | undefined,
+): Promise<Place> {
+  const plan = await writablePlan(database, caller, carePlanId, ehrId)
   if (!plan) throw notFound()
   if (plan.status !== 'ACTIVE')
     throw invalid({ path: 'carePlanId', code: 'closed', message: 'names a care plan that is closed' })
-  object.set('ehrId', plan.ehrId)
-  permit(object, plan.permissions)
+  return { permissions: plan.permissions, ehrId: plan.ehrId }
 }
 
-function permit(object: Parse.Object, { read, write }: Permissions): void {
+function aclOf({ read, write }: Permissions): Parse.ACL {
   const acl = new Parse.ACL()
   for (const who of read) acl.setReadAccess(who, true)
   for (const who of write) acl.setWriteAccess(who, true)
-  object.setACL(acl)
+  return acl
 }

@@ -30,6 +30,7 @@ export async function afterCreate(
   className: ClassName,
   object: Parse.Object,
 ): Promise<void> {
-  if (wasRemoved(object.get('ehrId'), object.get('carePlanId')))
+  const { ehrId, carePlanId } = object.attributes
+  if (wasRemoved(ehrId, carePlanId))
     await documentsOf(database, className).deleteOne({ _id: object.id ?? '' })
 }

@@ -69,13 +69,8 @@ export class Network {
     return inTransaction(this.#records, async (tx) => {
       await this.#takeTurns(tx, mvUid, other)
       await this.store.remove(caller, { id: belonging(mvUid, other) }, { tx, ifMatch })
-      await this.forget(caller, mvUid, other, tx)
+      await this.store.remove(asOther(caller), { id: belonging(other, mvUid) }, { tx })
     })
-  }
-
-  /** Removes the other side's record of a connection. */
-  forget(caller: Caller, mvUid: string, other: string, tx: Transaction): Promise<void> {
-    return this.store.remove({ ...caller, unrestricted: true }, { id: belonging(other, mvUid) }, { tx })
   }
 
   async #begin(caller: Caller, tx: Transaction, mvUid: string, other: string) {
@@ -87,8 +82,7 @@ export class Network {
 
   async #accept(caller: Caller, tx: Transaction, mvUid: string, other: string) {
     const connected = (now: StoredConnection) => ({ ...now, state: 'CONNECTED' as const })
-    const both = { ...caller, unrestricted: true } as const
-    await this.store.update(both, { id: belonging(other, mvUid) }, connected, { tx })
+    await this.store.update(asOther(caller), { id: belonging(other, mvUid) }, connected, { tx })
     return this.store.update(caller, { id: belonging(mvUid, other) }, connected, { tx })
   }
 
@@ -107,6 +101,9 @@ export class Network {
     return items[0]
   }
 }
+
+/** The caller where the other side's record is written along; the history still says who did it. */
+const asOther = (caller: Caller): Caller => ({ ...caller, unrestricted: true })
 
 /** Whether there is an account with this id. */
 export async function isUser({ db }: Records, mvUid: string): Promise<boolean> {

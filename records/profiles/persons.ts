@@ -56,10 +56,10 @@ export class Persons {
     }
     if (await this.#begin(mvUid)) return update()
     if (ifMatch !== undefined) throw new ServiceError('PreconditionFailed')
-    return unlessMade(
-      () => inTransaction(this.#records, (tx) => this.#create(caller, mvUid, next, tx)),
-      update,
-    )
+    const first = { ...next, picture: false }
+    const permissions = sharedByConnection(mvUid)
+    const create = (tx: Transaction) => this.store.create(caller, first, permissions, { tx, id: mvUid })
+    return unlessMade(() => inTransaction(this.#records, create), update)
   }
 
   /** Notes whether there is a picture. @returns whether there was one; @throws NotFound */
@@ -81,13 +81,6 @@ export class Persons {
     const self = { ...service, userId: mvUid }
     await this.store.create(self, { ...person, picture: false }, sharedByConnection(mvUid), { id: mvUid })
     return true
-  }
-
-  #create(caller: Caller, mvUid: string, person: Static<typeof fields>, tx: Transaction) {
-    return this.store.create(caller, { ...person, picture: false }, sharedByConnection(mvUid), {
-      tx,
-      id: mvUid,
-    })
   }
 }
 

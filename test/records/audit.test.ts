@@ -126,14 +126,18 @@ describe('records/audit', () => {
       assert.equal(verdict.entries, await entries().countDocuments())
     })
 
-    it('verifies while entries are being written', async () => {
+    it('verifies while entries are being written, and old ones removed', async () => {
       let busy = true
       const writing = (async () => {
         while (busy) await work()
       })()
-      for (let i = 0; i < 5; i++) assert.equal((await verify()).broken, null)
+      const removing = (async () => {
+        while (busy) await removeEntriesBefore(opened.db, KEY, new Date(Date.now() - 30))
+      })()
+      for (let i = 0; i < 10; i++) assert.equal((await verify()).broken, null)
       busy = false
-      await writing
+      await Promise.all([writing, removing])
+      assert.equal((await verify()).broken, null)
     })
 
     /** What someone with the database and without the key may do to a chain, given the ids of its entries. */

@@ -29,7 +29,7 @@ export const Note = Type.Object({
 
 let databases = 0
 
-export async function openRecords(engine: Engine): Promise<TestRecords> {
+export async function openRecords(engine: Pick<Engine, 'client'>): Promise<TestRecords> {
   const name = `records${++databases}`
   const opened = {
     async reopen() {

@@ -176,6 +176,42 @@ describe('records/store', () => {
       assert.deepEqual([note.version, [...note.text].sort().join('')], [9, '01234567'])
     })
 
+    it('counts every write once when all kinds of them meet on the same records', async () => {
+      const ids = (
+        await notes.createAll(subject, Array(4).fill({ ehrId: 'mixed', text: '' }), permissions)
+      ).map(({ id }) => id)
+      const next = <T extends { text: string }>(now: T): T => ({ ...now, text: `${now.text}.` })
+      const refuse = () => {
+        throw new ServiceError('RuleViolated')
+      }
+      const [one = '', two = ''] = ids
+      const kinds = [
+        (id: string) => notes.update(subject, { id }, next),
+        (id: string) => notes.update(subject, { id }, refuse),
+        (id: string) => notes.update(nurse, { id }, next),
+        (id: string) => notes.update(subject, { id }, next, { ifMatch: [3] }),
+        () => notes.create(subject, { ehrId: 'mixed', text: '' }, permissions, { id: one }),
+        () =>
+          inTransaction(opened.records, async (tx) => {
+            for (const id of [one, two]) await notes.update(subject, { id }, next, { tx })
+          }),
+      ]
+      const work = Array.from({ length: 60 }, (_, i) => kinds[i % 6]?.(ids[Math.floor(i / 6) % 4] ?? ''))
+      const results = await Promise.allSettled(work)
+      for (const result of results)
+        if (result.status === 'rejected') assert.ok(result.reason instanceof ServiceError)
+      for (const id of ids) {
+        const { version, text } = await notes.get(subject, { id })
+        const { items } = await notes.history(subject, { id }, { limit: 100 })
+        assert.equal(text.length, version - 1)
+        assert.deepEqual(
+          items.map((change) => change.version),
+          Array.from({ length: version }, (_, i) => version - i),
+        )
+        assert.ok(version > 2)
+      }
+    })
+
     it('writes nothing when the change throws', async () => {
       const { id } = await add('e')
       const refuse = () => {
