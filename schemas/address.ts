@@ -6,18 +6,18 @@ import { country } from './person.ts'
 
 const mayBeNull = {
   country: nullable(country('Country, as ISO 3166-1 alpha-2 code')),
-  label: nullable(line('What the address is called')),
+  label: nullable(line('What the address is called', 'Home')),
   lat: nullable(
     Type.Number({ minimum: -90, maximum: 90, description: 'Latitude, degrees', examples: [52.37] }),
   ),
   lng: nullable(
     Type.Number({ minimum: -180, maximum: 180, description: 'Longitude, degrees', examples: [4.89] }),
   ),
-  locality: nullable(line('City or locality')),
+  locality: nullable(line('City or locality', 'Amsterdam')),
   note: nullable(html('Note on the address')),
-  postalCode: nullable(line('Postal code')),
-  region: nullable(line('Region or province')),
-  streetAddress: nullable(line('Street and number')),
+  postalCode: nullable(line('Postal code', '1012 JS')),
+  region: nullable(line('Region or province', 'Noord-Holland')),
+  streetAddress: nullable(line('Street and number', 'Dam 1')),
 }
 const addressId = { addressId: id('the address') }
 

@@ -8,7 +8,8 @@ export const closed = <P extends TProperties>($id: string, description: string, 
 export const id = (of: string) => Type.String({ minLength: 1, maxLength: 64, description: `Id of ${of}` })
 
 /** A short line, such as a name. */
-export const line = (description: string) => Type.String({ minLength: 1, maxLength: 200, description })
+export const line = (description: string, ...examples: string[]) =>
+  Type.String({ minLength: 1, maxLength: 200, description, ...(examples.length > 0 ? { examples } : {}) })
 
 /** Free text of up to 10,000 characters. */
 export const text = (description: string) => Type.String({ maxLength: 10_000, description })

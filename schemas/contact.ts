@@ -5,7 +5,7 @@ import { html, nullable, optional } from './nullable.ts'
 
 const mayBeNull = {
   availability: nullable(AvailabilityEnum),
-  label: nullable(line('What the contact is called')),
+  label: nullable(line('What the contact is called', 'Reception')),
   note: nullable(html('Note on the contact')),
   usage: nullable(ContactUsageEnum),
 }

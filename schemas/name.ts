@@ -11,16 +11,16 @@ const displayName = Type.String({
 })
 
 const parts = {
-  displayNameLetters: nullable(line('Name for letters')),
-  familyName: nullable(line('Family name')),
-  familyNameSpouse: nullable(line('Family name of the spouse')),
-  givenName: nullable(line('Given name')),
-  honorificPostfix: nullable(line('Honorific behind the name')),
-  honorificPrefix: nullable(line('Honorific before the name')),
-  initials: nullable(line('Initials')),
+  displayNameLetters: nullable(line('Name for letters', 'A. de Vries')),
+  familyName: nullable(line('Family name', 'Vries')),
+  familyNameSpouse: nullable(line('Family name of the spouse', 'Berg')),
+  givenName: nullable(line('Given name', 'Anna')),
+  honorificPostfix: nullable(line('Honorific behind the name', 'MSc')),
+  honorificPrefix: nullable(line('Honorific before the name', 'dr.')),
+  initials: nullable(line('Initials', 'A.')),
   note: nullable(html('Note on the name')),
-  prefixFamilyName: nullable(line('What precedes the family name: `de`, `van`')),
-  prefixFamilyNameSpouse: nullable(line("What precedes the spouse's family name")),
+  prefixFamilyName: nullable(line('What precedes the family name: `de`, `van`', 'de')),
+  prefixFamilyNameSpouse: nullable(line("What precedes the spouse's family name", 'van den')),
 }
 
 /** @see Resources and their fields, Relation */
