@@ -80,7 +80,8 @@ export function entryMac(key: string, previous: string, entry: Omit<AuditEntry, 
 }
 
 /** At most 200 characters, and none that the database would store as another: the mac has to hold on what is read. */
-const kept = (text: string): string => Buffer.from(text.slice(0, 200)).toString()
+const kept = (text: string): string => (PLAIN.test(text) ? text : Buffer.from(text.slice(0, 200)).toString())
+const PLAIN = /^[\x20-\x7e]{0,200}$/
 
 function cleaned(access: Access): Access {
   return {
