@@ -1,5 +1,6 @@
 import type { Operation } from './operation.ts'
 import { account } from './resources/account.ts'
+import { accountPages } from './resources/account-pages.ts'
 import { addresses } from './resources/address.ts'
 import { contacts } from './resources/contact.ts'
 import { dataExport } from './resources/export.ts'
@@ -30,4 +31,5 @@ export const table: readonly Operation[] = [
   ...relations,
   ...network,
   ...dataExport,
+  ...accountPages,
 ]

@@ -46,7 +46,9 @@ export const session = [
     extra: true,
     access: 'user',
     reply: [204],
-    handle: async ({ params }, { sessions, principal }) => {
+    handle: async ({ params }, { sessions, principal, ifMatch }) => {
+      // A session has no versions, so that a condition on one cannot be met.
+      if (Array.isArray(ifMatch)) throw new ServiceError('PreconditionFailed')
       if (!(await sessions.end(principal.mvUid, params.sid))) throw new ServiceError('NotFound')
     },
   }),
