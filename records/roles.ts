@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import type { ClientSession, Collection } from 'mongodb'
 import { ehrRole, planRole } from './access.ts'
 import type { Database } from './database.ts'
@@ -12,6 +13,14 @@ interface Membership {
 
 const memberships = ({ db }: Database, of: 'users' | 'roles'): Collection<Membership> =>
   db.collection<Membership>(`_Join:${of}:_Role`)
+
+/** Tells when who holds which role has changed in this process: what is cached of it has to be read anew. */
+export const roleChanges = new EventEmitter<{ changed: [] }>()
+
+/** Once the transaction is over: before, nobody else sees the change. */
+function tell(session: ClientSession): void {
+  session.once('ended', () => roleChanges.emit('changed'))
+}
 
 /** Makes what is asked about each role and each membership quick to answer. */
 export async function indexRoles(database: Database): Promise<void> {
@@ -46,8 +55,9 @@ export async function createEhrRoles(
 ): Promise<void> {
   const made = (['read', 'write'] as const).map((right) => newRole(ehrRole(ehrId, right)))
   await roles(database).insertMany(made, { session })
-  if (writerId !== undefined)
-    await memberships(database, 'users').insertOne(membership(ehrRole(ehrId, 'write'), writerId), { session })
+  if (writerId === undefined) return
+  await memberships(database, 'users').insertOne(membership(ehrRole(ehrId, 'write'), writerId), { session })
+  tell(session)
 }
 
 /** The roles of a new care plan; who holds one reads what belongs to the EHR alone. */
@@ -73,6 +83,7 @@ export async function removeRoles(
   await memberships(database, 'users').deleteMany({ owningId: { $in: names } }, { session })
   await memberships(database, 'roles').deleteMany({ owningId: { $in: names } }, { session })
   await memberships(database, 'roles').deleteMany({ relatedId: { $in: names } }, { session })
+  tell(session)
 }
 
 /** Gives or takes a role of the service as a whole; the role itself is made when it is first given. */
@@ -91,11 +102,13 @@ export async function setRole(
   } else {
     await memberships(database, 'users').deleteMany({ owningId: _id, relatedId: userId }, { session })
   }
+  tell(session)
 }
 
 /** Takes all roles of a user who is removed. */
 export async function leaveRoles(database: Database, session: ClientSession, userId: string): Promise<void> {
   await memberships(database, 'users').deleteMany({ relatedId: userId }, { session })
+  tell(session)
 }
 
 /** The names of all roles that a user holds, those that come with another role included. */

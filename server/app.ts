@@ -1,6 +1,6 @@
 import express, { type Express, type RequestHandler } from 'express'
 import helmet from 'helmet'
-import { createPathApi } from '../path-api/router.ts'
+import { createPathApi, type PathApiOptions } from '../path-api/router.ts'
 import { handleErrors, noSuchRoute, speakErrors } from './class-family/errors.ts'
 import { loginByPostOnly } from './class-family/login.ts'
 import { classFamilyPaths, noteRoute, servesAtRoot } from './class-family/routes.ts'
@@ -8,21 +8,22 @@ import type { Config } from './config.ts'
 import type { Log } from './log.ts'
 import { type Metrics, metricsRoute } from './metrics.ts'
 import { observe } from './observe.ts'
-import { type PathFamilyParts, pathFamily } from './path-family.ts'
 
-export interface AppParts extends PathFamilyParts {
+export interface AppParts {
   config: Config
   log: Log
   metrics: Metrics
   /** Parse Server. */
   parse: RequestHandler
+  pathFamily: PathApiOptions
+  publicUrl: string
   /** While the service drains, each answer is the last one of its connection. */
   draining: () => boolean
 }
 
 /** Everything that a request may meet, in the order in which it meets it. */
 export async function createApp(parts: AppParts): Promise<Express> {
-  const { config, log, metrics, parse, publicUrl, draining } = parts
+  const { config, log, metrics, parse, pathFamily, publicUrl, draining } = parts
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', config.trustProxy)
@@ -38,7 +39,7 @@ export async function createApp(parts: AppParts): Promise<Express> {
   app.use((req, res, next) => (servesAtRoot(req.path) ? parse(req, res, next) : next()))
   app.use(classFamilyPaths, noSuchRoute, handleErrors(log))
 
-  app.use(await createPathApi(pathFamily(parts)))
+  app.use(await createPathApi(pathFamily))
   return app
 }
 

@@ -1,4 +1,5 @@
 import type { Db, MongoClient } from 'mongodb'
+import type { WatchedAdapter } from './accounts/session-watch.ts'
 import { type Metrics, observeCommands } from './metrics.ts'
 import { loadParseServer } from './parse-modules.ts'
 import { readOnce } from './write-permission.ts'
@@ -7,11 +8,11 @@ export interface Connection {
   client: MongoClient
   db: Db
   /** The same connection in the form that Parse Server takes. */
-  adapter: unknown
+  adapter: Adapter
   close(): Promise<void>
 }
 
-interface Adapter {
+interface Adapter extends WatchedAdapter {
   client: MongoClient
   database: Db
   find: Parameters<typeof readOnce>[0]['find']

@@ -1,7 +1,10 @@
 import type { RequestHandler } from 'express'
 import type Parse from 'parse/node'
+import { passwordViolations } from '../records/accounts/password-policy.ts'
+import { sessionLengthSeconds } from '../records/accounts/sessions.ts'
 import type { Config } from './config.ts'
 import type { Log } from './log.ts'
+import { appName } from './mail/parse-adapter.ts'
 
 /** What differs between the main service and the open test environment, or comes from outside. */
 export interface ParseParts {
@@ -92,7 +95,7 @@ const allowedRoutes = [
 function identity(config: Config, publicUrl: string) {
   return {
     appId: config.applicationId,
-    appName: 'Health Record Service',
+    appName,
     masterKey: config.masterKey,
     restAPIKey: config.restApiKey,
     javascriptKey: config.javascriptKey,
@@ -140,15 +143,16 @@ function accounts(config: Config) {
     enableAnonymousUsers: false,
     enableInsecureAuthAdapters: false,
     allowExpiredAuthDataToken: false,
-    sessionLength: 43_200,
+    sessionLength: sessionLengthSeconds,
     expireInactiveSessions: true,
     revokeSessionOnPasswordReset: true,
     verifyUserEmails: !config.open,
     preventLoginWithUnverifiedEmail: !config.open,
     emailVerifyTokenValidityDuration: 86_400,
     passwordPolicy: {
-      validatorPattern: config.open ? /^/ : /^.{10,128}$/s,
-      validationError: 'A password has 10 to 128 characters',
+      validatorCallback: (password: string) =>
+        config.open || passwordViolations(password, 'password').length === 0,
+      validationError: 'A password has at least 10 characters and at most 72 bytes',
       doNotAllowUsername: true,
       maxPasswordHistory: 5,
       resetTokenValidityDuration: 3600,

@@ -1,43 +1,69 @@
-import type { Db } from 'mongodb'
 import packageJson from '../package.json' with { type: 'json' }
 import { health } from '../path-api/resources/health.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
 import type { Services } from '../path-api/services.ts'
+import type { Database } from '../records/database.ts'
 import type { Profiles } from '../records/profiles/profiles.ts'
+import { type OpenAccounts, openAccounts } from './accounts/accounts.ts'
 import type { Config } from './config.ts'
+import type { Connection } from './connection.ts'
 import type { Log } from './log.ts'
+import { appName } from './mail/parse-adapter.ts'
+import type { MailQueue } from './mail/queue.ts'
 
 export interface PathFamilyParts {
   config: Config
   publicUrl: string
   log: Log
-  db: Db
+  database: Connection
+  mails: MailQueue
   profiles: Profiles
   draining: () => boolean
 }
 
-/** What the path family gets from the service. */
-export function pathFamily({
-  config,
-  publicUrl,
-  log,
-  db,
-  profiles,
-  draining,
-}: PathFamilyParts): PathApiOptions {
+export interface PathFamily {
+  options: PathApiOptions
+  /** None in the open test environment. */
+  accounts?: OpenAccounts
+  /** Waits for the work that goes on after answers. */
+  close(): Promise<void>
+}
+
+/** What the path family stands on; Parse Server must have started. The open test environment has the probes only. */
+export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily> {
+  const { config, database } = parts
+  const readiness = async () => ({ service: !parts.draining(), database: await answers(database) })
+  if (config.open) {
+    const services = { readiness } as Partial<Services> as Services
+    return { options: { ...optionsOf(parts, services), operations: health }, close: async () => {} }
+  }
+  const { profiles } = parts
+  const accounts = await openAccounts({
+    ...parts,
+    sendMail: (mail) => parts.mails.enqueue({ ...mail, data: { appName, ...mail.data } }),
+    removals: [(session, mvUid) => profiles.forget(session, mvUid)],
+  })
+  const services = { readiness, profiles, ...accounts.services }
   return {
-    // The other operations join when the services that they stand on are opened here.
-    services: {
-      readiness: async () => ({ service: !draining(), database: await answers(db) }),
-      profiles,
-    } as Partial<Services> as Services,
-    operations: health,
+    options: optionsOf(parts, services, accounts),
+    accounts,
+    close: () => accounts.close(),
+  }
+}
+
+function optionsOf(
+  { config, publicUrl, log, database }: PathFamilyParts,
+  services: Services,
+  accounts?: OpenAccounts,
+): PathApiOptions {
+  return {
+    services,
     tokens: {
-      authenticate: async () => undefined,
+      authenticate: accounts?.authenticate ?? (async () => undefined),
       ownOrigins: [new URL(publicUrl).origin, ...(config.corsOrigins ?? [])],
       tokenFromQuery: config.tokenInQuery === 'accepted',
     },
-    db,
+    db: database.db,
     log,
     rateLimits: {
       address: config.addressRate,
@@ -52,7 +78,7 @@ export function pathFamily({
   }
 }
 
-async function answers(db: Db): Promise<boolean> {
+async function answers({ db }: Database): Promise<boolean> {
   try {
     await db.command({ ping: 1 }, { timeoutMS: 2_000 })
     return true

@@ -4,6 +4,8 @@ import type { Db, MongoClient } from 'mongodb'
 import { classDefinitions } from '../cloud/class-definitions.ts'
 import { registerFunctions, registerTriggers } from '../cloud/main.ts'
 import { startUpkeep } from '../records/upkeep.ts'
+import type { OpenAccounts } from './accounts/accounts.ts'
+import { linksOf } from './accounts/links.ts'
 import { createApp } from './app.ts'
 import { createGate } from './class-family/gate.ts'
 import { defineLogin } from './class-family/login.ts'
@@ -17,9 +19,10 @@ import { createTransport } from './mail/transport.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { startParse } from './parse.ts'
 import { loadParseServer } from './parse-modules.ts'
+import { openPathFamily } from './path-family.ts'
 import { openRecords } from './records.ts'
 
-export interface Service {
+interface Parts {
   /** Where clients reach it. */
   url: string
   /** Where the data lies. */
@@ -28,80 +31,94 @@ export interface Service {
   client: MongoClient
   db: Db
   log: Log
+  /** None in the open test environment. */
+  accounts?: OpenAccounts
   /** Resolves when the embedded database has ended by itself: nothing can be served any more. */
   databaseLost: Promise<void>
+}
+
+export interface Service extends Parts {
   /** Takes no more requests, finishes those that run (at most 10 s) and closes everything. */
   stop(): Promise<void>
 }
 
+type OnStop = (close: () => Promise<void> | void) => void
+
 const drainMs = 10_000
 
 /** Starts the service: at most one per process, since Parse Server allows one. Stops what it began when it fails. */
-export async function startService(config: Config): Promise<Service> {
+export function startService(config: Config): Promise<Service> {
+  return stoppable(async (onStop) => {
+    const state = { draining: false }
+    const parts = await open(config, onStop, state)
+    const server = await listen(parts.app, config)
+    onStop(() => {
+      state.draining = true
+      return drain(server)
+    })
+    return parts
+  })
+}
+
+/** All of the service but its port: for commands, which work on the same data by the same rules. */
+export const openService = (config: Config): Promise<Service> =>
+  stoppable((onStop) => open(config, onStop, { draining: false }))
+
+async function stoppable(start: (onStop: OnStop) => Promise<Parts>): Promise<Service> {
   const closers: Array<() => Promise<void> | void> = []
   const stop = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close()
   }
   try {
-    return { ...(await start(config, (close) => closers.push(close))), stop }
+    return { ...(await start((close) => closers.push(close))), stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-async function start(
-  config: Config,
-  onStop: (close: () => Promise<void> | void) => void,
-): Promise<Omit<Service, 'stop'>> {
-  const url = config.publicUrl ?? `http://${config.host}:${config.port}`
+async function open(config: Config, onStop: OnStop, state: { draining: boolean }): Promise<Parts> {
+  const publicUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
   const log = createLog(config)
   const metrics = createMetrics()
   onStop(watchRejections(log, metrics))
 
   // Half a second of loading, done while the database starts; a fault shows where the modules are used.
   loadParseServer().catch(() => {})
-  const database = await openDatabase(config)
+  const engine = await openDatabase(config)
+  onStop(() => engine.close())
+  const database = await openConnection(engine.uri, metrics)
   onStop(() => database.close())
-  const connection = await openConnection(database.uri, metrics)
-  onStop(() => connection.close())
-  const { client, db } = connection
+  const { client, db } = database
 
   const mails = await openMailQueue(db, createTransport(config, log), log, metrics)
   onStop(() => mails.close())
-  const parse = await startParse(config, url, connection, log, {
-    emailAdapter: parseMailAdapter(mails, log),
+  const parse = await startParse(config, publicUrl, database, log, {
+    emailAdapter: parseMailAdapter(mails, linksOf(publicUrl), log),
     definitions: config.open ? [] : classDefinitions,
     cloud: (Parse) => {
       defineLogin(Parse)
       registerFunctions(Parse)
-      if (!config.open) registerTriggers(Parse, connection)
+      if (!config.open) registerTriggers(Parse, database)
     },
     gate: createGate(config.open),
   })
   if (!config.open)
-    onStop(await startUpkeep(connection, (err) => log.error({ err }, 'The upkeep of the records failed')))
+    onStop(await startUpkeep(database, (err) => log.error({ err }, 'The upkeep of the records failed')))
 
-  const { profiles, close } = await openRecords(connection, config, log)
+  const { profiles, close } = await openRecords(database, config, log)
   onStop(close)
-
-  let draining = false
+  const draining = () => state.draining
+  const parts = { config, publicUrl, log, database, mails, profiles, draining }
+  const pathFamily = await openPathFamily(parts)
+  onStop(() => pathFamily.close())
   const app = await createApp({
-    config,
-    log,
-    metrics,
-    parse,
-    db,
-    profiles,
-    publicUrl: url,
-    draining: () => draining,
+    ...{ config, log, metrics, parse, publicUrl, draining },
+    pathFamily: pathFamily.options,
   })
-  const server = await listen(app, config)
-  onStop(() => {
-    draining = true
-    return drain(server)
-  })
-  return { url, place: database.place, app, client, db, log, databaseLost: database.lost }
+  const { place, lost: databaseLost } = engine
+  const { accounts } = pathFamily
+  return { url: publicUrl, place, app, client, db, log, databaseLost, ...(accounts ? { accounts } : {}) }
 }
 
 function listen(app: Express, { port, host }: Config): Promise<Server> {

@@ -9,6 +9,9 @@ import {
   origins,
   smtpAddress,
   trustedProxies,
+  versionName,
+  visibleText,
+  visibleTexts,
   webAddress,
   wholeNumber,
 } from './value-kinds.ts'
@@ -61,6 +64,35 @@ export const settings = {
     kind: key,
     made: true,
     about: 'Key that lifts every access rule; accepted from this machine only',
+  },
+  keyEncryptionKey: {
+    kind: key,
+    made: true,
+    about: 'Encrypts the private keys that sign access tokens, where they lie in the database',
+  },
+  signingKeyDays: {
+    kind: wholeNumber(1, 365),
+    default: '30',
+    about: 'Days after which a new key signs access tokens',
+  },
+  termsVersion: {
+    kind: versionName,
+    default: '1',
+    about: 'Version of the terms of service that people agree to',
+  },
+  oidcIssuer: {
+    kind: webAddress,
+    default: 'https://accounts.google.com',
+    about: 'OpenID Connect provider for external logins',
+  },
+  oidcClientId: {
+    kind: visibleText,
+    about: 'Our client id at that provider; without it there are no external logins',
+  },
+  oidcClientSecret: { kind: visibleText, about: 'Our client secret at that provider' },
+  oidcAudiences: {
+    kind: visibleTexts,
+    about: 'Further client ids, those of apps, whose ID tokens are accepted, separated by commas',
   },
   auditKey: {
     kind: key,

@@ -99,3 +99,19 @@ function parseUrl(text: string, ...protocols: string[]): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   return url && protocols.includes(url.protocol) ? url : undefined
 }
+
+export const versionName: Kind<string> = {
+  mustBe: '1 to 50 letters, digits, dots, - or _',
+  read: (text) => (/^[\w.-]{1,50}$/.test(text) ? text : undefined),
+}
+
+export const visibleText: Kind<string> = {
+  mustBe: '1 to 500 visible characters',
+  read: (text) => (/^[\x21-\x7e]{1,500}$/.test(text) ? text : undefined),
+}
+
+export const visibleTexts: Kind<string[]> = {
+  mustBe: 'texts of visible characters, separated by commas',
+  read: (text) =>
+    /^[\x21-\x7e]{1,2000}$/.test(text) ? text.split(',').filter((part) => part !== '') : undefined,
+}

@@ -5,7 +5,8 @@ import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../caller.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { type Database, together } from '../database.ts'
-import { changeOf, keepChanges } from '../history.ts'
+import { changeOf, forgetChanges, keepChanges } from '../history.ts'
+import type { ParseDocument } from '../parse-format.ts'
 import { directRoles, leaveRoles, setRole } from '../roles.ts'
 import type { Credentials } from './credentials.ts'
 import type { EmailChanges } from './email-changes.ts'
@@ -105,7 +106,6 @@ export class Accounts {
       this.#write(session, caller, mvUid, change, ifMatch),
     )
     if (change.disabled) await this.#parts.sessions.endAll(mvUid)
-    if (change.roles) this.#parts.sessions.changed()
     if (email !== undefined) await this.#changeEmail(user, email)
     return this.get(mvUid)
   }
@@ -119,7 +119,8 @@ export class Accounts {
       await leaveRoles(database, session, mvUid)
       await linksOf(this.#db).deleteMany({ mvUid }, { session })
       for (const remove of removals) await remove(session, mvUid)
-      await this.#keep(session, caller, 'delete', user, [])
+      await forgetChanges(this.#db, '_User', mvUid, session)
+      await this.#keep(session, caller, 'delete', user, null, [])
     })
     await sessions.endAll(mvUid)
     await emailChanges.cancel(mvUid)
@@ -197,7 +198,7 @@ export class Accounts {
     if (disabled !== undefined) Object.assign(set, permissionsOf(mvUid, disabled))
     await usersOf(this.#db).updateOne({ _id: mvUid }, { $set: set, $unset: unset }, { session })
     if (roles) await setRole(database, session, mvUid, 'admin', roles.includes('admin'))
-    await this.#keep(session, caller, 'update', user, [
+    await this.#keep(session, caller, 'update', user, withoutSecrets(user), [
       ...Object.keys(set).filter((key) => !['version', '_updated_at'].includes(key)),
       ...Object.keys(unset),
       ...(roles ? ['roles'] : []),
@@ -205,20 +206,17 @@ export class Accounts {
     return user
   }
 
-  /** The former version without passwords and tokens. */
   async #keep(
     session: ClientSession,
     caller: Caller,
     action: 'update' | 'delete',
     user: User,
+    before: ParseDocument | null,
     changed: string[],
   ): Promise<void> {
-    const { _id, _acl, _rperm, _wperm, _created_at, _updated_at, ...rest } = user
-    const shown = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('_')))
-    const version = versionOf(user)
-    const before = { ...shown, _id, _acl, _rperm, _wperm, _created_at, _updated_at, version }
     const by = { caller, at: this.#parts.clock() }
-    const change = changeOf('_User', _id, by, { action, version: version + 1, before, changed })
+    const version = versionOf(user) + 1
+    const change = changeOf('_User', user._id, by, { action, version, before, changed })
     await keepChanges(this.#db, [change], session)
   }
 
@@ -247,6 +245,13 @@ function requireAllowed(caller: Caller, mvUid: string, { roles, disabled }: Acco
     ...(disabled ? [own('body.disabled', 'must not be set on your own account')] : []),
   ]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
+}
+
+/** An account as the history keeps it: without passwords and tokens. */
+function withoutSecrets(user: User): ParseDocument {
+  const { _id, _acl, _rperm, _wperm, _created_at, _updated_at, ...rest } = user
+  const open = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('_')))
+  return { ...open, _id, _acl, _rperm, _wperm, _created_at, _updated_at, version: versionOf(user) }
 }
 
 /** Nobody may read a disabled account: Parse Server then refuses its logins. */

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+
 /**
  * Work that goes on after the answer. What must not show whether an address is known is done here: the answer is
  * given before anybody looked, so that neither its content nor its time can tell.
@@ -8,11 +10,13 @@ export interface Background {
   close(): Promise<void>
 }
 
+/** Begins each work when the answer has had its turn. @param onFault told what a work has thrown */
 export function createBackground(onFault: (fault: unknown) => void): Background {
   const running = new Set<Promise<void>>()
   return {
     run(work) {
-      const promise: Promise<void> = work()
+      const promise: Promise<void> = setImmediate()
+        .then(work)
         .catch(onFault)
         .finally(() => running.delete(promise))
       running.add(promise)

@@ -1,19 +1,23 @@
+import type { Links } from '../../records/accounts/mails.ts'
 import type { Log } from '../log.ts'
 import type { MailQueue } from './queue.ts'
 import type { TemplateName } from './templates.ts'
 
 interface AccountMail {
+  /** Of a page of Parse Server's; its token serves our own page just as well. */
   link: string
-  appName: string
   user: { get(field: string): string | undefined }
 }
+
+/** How the service calls itself in its mails. */
+export const appName = 'Health Record Service'
 
 /**
  * Parse Server's mail adapter on our queue. Parse does not await it, and a rejection that nobody awaits ends the
  * process: so these never reject.
  */
-export function parseMailAdapter(queue: MailQueue, log: Log) {
-  const enqueue = async (template: TemplateName, { link, appName, user }: AccountMail): Promise<void> => {
+export function parseMailAdapter(queue: MailQueue, links: Links, log: Log) {
+  const enqueue = async (template: TemplateName, { user }: AccountMail, link: string): Promise<void> => {
     const to = user.get('email') ?? user.get('username')
     try {
       if (to) await queue.enqueue({ to, template, language: user.get('language'), data: { link, appName } })
@@ -22,9 +26,19 @@ export function parseMailAdapter(queue: MailQueue, log: Log) {
     }
   }
   return {
-    sendVerificationEmail: (mail: AccountMail) => enqueue('verify-email', mail),
-    sendPasswordResetEmail: (mail: AccountMail) => enqueue('reset-password', mail),
+    async sendVerificationEmail(mail: AccountMail) {
+      // One who was invited activates the account by choosing a password.
+      if (mail.user.get('invitedAt') !== undefined) return
+      await enqueue('verify-email', mail, links.activation(tokenOf(mail), mail.user.get('language')))
+    },
+    async sendPasswordResetEmail(mail: AccountMail) {
+      const { user } = mail
+      const invited = user.get('invitedAt') !== undefined && user.get('termsVersion') === undefined
+      await enqueue('reset-password', mail, links.password(tokenOf(mail), user.get('language'), invited))
+    },
     /** Parse demands it; with the two above it never calls it. */
     sendMail: async () => {},
   }
 }
+
+const tokenOf = ({ link }: AccountMail): string => new URL(link).searchParams.get('token') ?? ''

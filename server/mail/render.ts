@@ -20,16 +20,17 @@ export function render(
   const chosen = wanted === 'nl' ? 'nl' : 'en'
   const { subject, before, action, after }: Template = templates[name][chosen]
   const plain = (line: string) => fill(line, data)
-  const paragraph = (line: string) => `<p>${escapeHtml(plain(line))}</p>`
+  const paragraphs = (lines: string[]) =>
+    lines.map(plain).flatMap((line) => (line === '' ? [] : [`<p>${escapeHtml(line)}</p>`]))
   const link = action && `<p><a href="${escapeHtml(plain('{{link}}'))}">${escapeHtml(plain(action))}</a></p>`
   return {
     subject: plain(subject),
-    text: [...before, ...(action ? ['{{link}}'] : []), ...after].map(plain).join('\n\n'),
+    text: [...before, ...(action ? ['{{link}}'] : []), ...after].map(plain).filter(Boolean).join('\n\n'),
     html: [
       `<!doctype html><html lang="${chosen}"><body style="font-family:sans-serif;line-height:1.5;max-width:36em">`,
-      ...before.map(paragraph),
+      ...paragraphs(before),
       ...(link ? [link] : []),
-      ...after.map(paragraph),
+      ...paragraphs(after),
       '</body></html>',
     ].join('\n'),
   }

@@ -1,3 +1,7 @@
+import accountExists from './templates/account-exists.json' with { type: 'json' }
+import addressChanged from './templates/address-changed.json' with { type: 'json' }
+import confirmAddress from './templates/confirm-address.json' with { type: 'json' }
+import invitation from './templates/invitation.json' with { type: 'json' }
 import resetPassword from './templates/reset-password.json' with { type: 'json' }
 import verifyEmail from './templates/verify-email.json' with { type: 'json' }
 
@@ -12,6 +16,10 @@ export interface Template {
 
 /** Every mail that the service sends, each in every language. English stands in for a language that is not here. */
 export const templates = {
+  'account-exists': accountExists,
+  'address-changed': addressChanged,
+  'confirm-address': confirmAddress,
+  invitation,
   'reset-password': resetPassword,
   'verify-email': verifyEmail,
 } satisfies Record<string, Record<'en' | 'nl', Template>>

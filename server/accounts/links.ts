@@ -1,0 +1,15 @@
+import type { Links } from '../../records/accounts/mails.ts'
+
+/** Mailed links lead to our own pages, which act on a button only: mail scanners follow links. */
+export function linksOf(publicUrl: string): Links {
+  const link = (path: string, parameters: Record<string, string | undefined>) => {
+    const url = new URL(`${publicUrl}${path}`)
+    for (const [name, value] of Object.entries(parameters)) if (value) url.searchParams.set(name, value)
+    return url.href
+  }
+  return {
+    activation: (token, lang) => link('/auth/account/register/activation', { token, lang }),
+    password: (token, lang, invited) =>
+      link('/auth/account/password/choice', { token, lang, ...(invited ? { terms: 'true' } : {}) }),
+  }
+}

@@ -1,0 +1,196 @@
+import type { Db } from 'mongodb'
+import type { Credentials, NewAccount } from '../../records/accounts/credentials.ts'
+import { newSecret } from '../../records/accounts/secret.ts'
+import { accountLocked } from '../../records/accounts/unknown-addresses.ts'
+import { usersOf } from '../../records/accounts/user.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+
+/** What we use of Parse Server's own modules; they have no types. */
+interface ParseInternals {
+  config: {
+    cacheController: { user: { del(sessionToken: string): Promise<void> } }
+    userController: {
+      verifyEmail(token: string): Promise<unknown>
+      resendVerificationEmail(username: string, request: object): Promise<unknown>
+      sendPasswordResetEmail(email: string): Promise<unknown>
+      /** Rejects with a sentence. */
+      updatePassword(token: string, password: string): Promise<unknown>
+    }
+  }
+  auth: { master(config: unknown): unknown; nobody(config: unknown): unknown }
+  rest: {
+    create(
+      config: unknown,
+      auth: unknown,
+      name: string,
+      data: object,
+    ): Promise<{ response: { objectId: string } }>
+    update(config: unknown, auth: unknown, name: string, where: object, data: object): Promise<unknown>
+  }
+  users: {
+    handleLogIn(request: object): Promise<{ response: { sessionToken: string } }>
+    handleVerifyPassword(request: object): Promise<unknown>
+  }
+  createSession(
+    config: unknown,
+    of: { userId: string; createdWith: object },
+  ): { sessionData: { sessionToken: string }; createSession(): Promise<unknown> }
+}
+
+async function internals(appId: string): Promise<ParseInternals> {
+  const [{ default: Config }, { default: auth }, { default: rest }, { default: router }, { default: write }] =
+    await Promise.all([
+      import('parse-server/lib/Config.js'),
+      import('parse-server/lib/Auth.js'),
+      import('parse-server/lib/rest.js'),
+      import('parse-server/lib/Routers/UsersRouter.js'),
+      import('parse-server/lib/RestWrite.js'),
+    ])
+  const { createSession } = write
+  return { config: Config.get(appId, '/1'), auth, rest, users: new router.UsersRouter(), createSession }
+}
+
+/** Parse.Error.* */
+const code = { objectNotFound: 101, validation: 142, usernameTaken: 202, emailTaken: 203, emailNotFound: 205 }
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code
+const messageOf = (error: unknown): string =>
+  typeof error === 'string' ? error : String((error as Error | undefined)?.message ?? '')
+
+/** Parse Server's accounts behind our interface; called when it has started. */
+export async function parseCredentials(appId: string, db: Db): Promise<Credentials> {
+  const parse = await internals(appId)
+  const { config, auth, rest } = parse
+  const request = (email: string, password: string) => ({
+    config,
+    auth: auth.nobody(config),
+    info: { context: {} },
+    body: { email, password },
+    query: {},
+  })
+  return {
+    ...sessionsOf(parse),
+    ...linksOf(parse, db),
+    async signUp(account) {
+      const made = await rest
+        .create(config, auth.master(config), '_User', dataOf(account))
+        .catch((error: unknown) => Promise.reject(signUpFault(error)))
+      return made.response.objectId
+    },
+    async logIn(email, password) {
+      const { response } = await parse.users
+        .handleLogIn(request(email, password))
+        .catch((error: unknown) => Promise.reject(loginFault(error)))
+      return response.sessionToken
+    },
+    async checkPassword(email, password) {
+      await parse.users
+        .handleVerifyPassword(request(email, password))
+        .catch((error: unknown) => Promise.reject(loginFault(error)))
+    },
+    async changePassword(objectId, password) {
+      await rest
+        .update(config, auth.master(config), '_User', { objectId }, { password })
+        .catch((error: unknown) => Promise.reject(policyFault(error)))
+    },
+  }
+}
+
+function sessionsOf({ config, createSession }: ParseInternals) {
+  return {
+    async beginSession(userId, authProvider) {
+      const createdWith = { action: 'login', authProvider }
+      const session = createSession(config, { userId, createdWith })
+      await session.createSession()
+      return session.sessionData.sessionToken
+    },
+    async forgetSessions(tokens) {
+      for (const token of tokens) await config.cacheController.user.del(token)
+    },
+  } satisfies Partial<Credentials>
+}
+
+function linksOf({ config, auth }: ParseInternals, db: Db) {
+  const { userController } = config
+  return {
+    async activate(token) {
+      const user = await usersOf(db).findOne({ _email_verify_token: token }, { projection: { _id: 1 } })
+      if (!user) return undefined
+      try {
+        await userController.verifyEmail(token)
+        return user._id
+      } catch (error) {
+        if (error === undefined || codeOf(error) === code.objectNotFound) return undefined
+        throw error
+      }
+    },
+    async resendActivation(email) {
+      const user = await usersOf(db).findOne({ email }, { projection: { username: 1 } })
+      if (user) await userController.resendVerificationEmail(user.username, { auth: auth.nobody(config) })
+    },
+    async sendReset(email) {
+      await userController.sendPasswordResetEmail(email).catch((error: unknown) => {
+        if (codeOf(error) !== code.objectNotFound) throw error
+      })
+    },
+    async passwordToken(email, days) {
+      const token = newSecret()
+      const expiresAt = new Date(Date.now() + days * 24 * 3_600_000)
+      const $set = { _perishable_token: token, _perishable_token_expires_at: expiresAt }
+      await usersOf(db).updateOne({ email }, { $set } as object)
+      return token
+    },
+    async resetPassword(token, newPassword) {
+      await userController
+        .updatePassword(token, newPassword)
+        .catch((error: unknown) => Promise.reject(resetFault(error)))
+    },
+  } satisfies Partial<Credentials>
+}
+
+function dataOf({ email, password, name, language, termsVersion }: NewAccount): object {
+  const now = { __type: 'Date', iso: new Date().toISOString() }
+  return {
+    username: email,
+    email,
+    password,
+    version: 1,
+    ...(name === undefined ? {} : { name }),
+    ...(language === undefined ? {} : { language }),
+    ...(termsVersion === undefined ? { invitedAt: now } : { termsVersion, termsAcceptedAt: now }),
+  }
+}
+
+function signUpFault(error: unknown): unknown {
+  const taken = codeOf(error) === code.usernameTaken || codeOf(error) === code.emailTaken
+  if (!taken) return policyFault(error)
+  return new ServiceError('Conflict', { detail: 'The address has an account already.', cause: error })
+}
+
+function loginFault(error: unknown): unknown {
+  if (codeOf(error) === code.emailNotFound) return new ServiceError('AccountNotActivated')
+  if (codeOf(error) !== code.objectNotFound) return error
+  return messageOf(error).includes('locked') ? accountLocked() : new ServiceError('InvalidCredentials')
+}
+
+function policyFault(error: unknown): unknown {
+  if (codeOf(error) !== code.validation) return error
+  return new ServiceError('RuleViolated', { violations: [violationOf(messageOf(error))] })
+}
+
+function resetFault(error: unknown): unknown {
+  const message = messageOf(error)
+  if (/token is invalid|link has expired/.test(message)) {
+    return new ServiceError('LinkExpired', {
+      detail: 'Ask for a new link: POST /auth/account/password/reset.',
+    })
+  }
+  return /password/i.test(message)
+    ? new ServiceError('RuleViolated', { violations: [violationOf(message)] })
+    : error
+}
+
+const violationOf = (message: string) =>
+  /same as last/.test(message)
+    ? { path: 'body.newPassword', code: 'password-used-before', message: 'newPassword was used lately.' }
+    : { path: 'body.newPassword', code: 'password-refused', message: `newPassword is refused: ${message}` }
