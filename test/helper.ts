@@ -24,6 +24,12 @@ before(async function startOnce() {
       DATA_DIR: dataDir,
       PORT: String(await freePort()),
       LOGIN_ATTEMPTS: '1000000',
+      ACCOUNT_LOGIN_ATTEMPTS: '1000000',
+      ADDRESS_RATE: '1000000',
+      OIDC_ISSUER: `http://127.0.0.1:${await freePort()}`,
+      OIDC_CLIENT_ID: 'health-record',
+      OIDC_CLIENT_SECRET: 'a-secret-of-the-provider-and-us',
+      OIDC_AUDIENCES: 'health-record-app',
     },
     false,
   )
@@ -73,7 +79,7 @@ export async function newUser(email = newAddress()): Promise<TestUser> {
     .send({ username: email, email, password })
     .expect(201)
   const { link } = await mailTo(email)
-  await fetch(link).then((page) => page.text())
+  await followLink(link)
   const { body } = await request()
     .post('/1/login')
     .set(keys())
@@ -82,6 +88,16 @@ export async function newUser(email = newAddress()): Promise<TestUser> {
   const { sessionToken } = body
   const headers = { ...keys(), 'X-Parse-Session-Token': sessionToken }
   return { id: signUp.body.objectId, email, password, sessionToken, headers }
+}
+
+/** Opens the page that a mailed link leads to, fills in its form and presses its button. @returns the next page */
+export async function followLink(link: string, more: Record<string, string> = {}): Promise<string> {
+  const page = await (await fetch(link)).text()
+  const action = /<form[^>]*action="([^"]+)"/.exec(page)?.[1] ?? ''
+  const hidden = [...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)]
+  const fields = Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, value]))
+  const body = new URLSearchParams({ ...fields, ...more })
+  return (await fetch(new URL(action, link), { method: 'POST', body })).text()
 }
 
 /** The newest mail in the outbox to an address, with the first link in it; waits until it is there. */

@@ -10,6 +10,7 @@ const secrets = {
   REST_API_KEY: 'rest-api-key-000001',
   JAVASCRIPT_KEY: 'javascript-key-0001',
   MASTER_KEY: 'master-key-00000001',
+  KEY_ENCRYPTION_KEY: 'key-encryption-key-1',
   AUDIT_KEY: 'audit-key-000000001',
 }
 
@@ -53,6 +54,7 @@ describe('configuration', () => {
       'applicationId',
       'restApiKey',
       'javascriptKey',
+      'keyEncryptionKey',
       'auditKey',
     ])
     writeFileSync(join(directory, 'keys.json'), '{"appl')

@@ -1,0 +1,368 @@
+import assert from 'node:assert/strict'
+import { followLink, keys, mailTo, newAddress, password, request, service } from '../helper.ts'
+import {
+  call,
+  logIn,
+  logInAs,
+  mailAbout,
+  mailAfter,
+  newAdmin,
+  newPerson,
+  type Person,
+  refused,
+  tokenIn,
+} from './people.ts'
+
+const at = (mvUid: string) => `/auth/account/${mvUid}`
+
+describe('accounts', () => {
+  let admin: Person
+  let anna: Person
+  let bob: Person
+  before(async () => {
+    admin = await newAdmin()
+    bob = await newPerson()
+  })
+  beforeEach(async () => {
+    anna = await newPerson()
+  })
+
+  it('are seen by their owners and by administrators, and by nobody else', async () => {
+    const own = await anna.call('GET', at(anna.mvUid))
+    assert.equal(own.status, 200)
+    assert.equal(own.headers.get('etag'), '"1"')
+    assert.equal(own.body.state, 'ACTIVE')
+    assert.deepEqual((await admin.call('GET', at(anna.mvUid))).body, own.body)
+    refused(await bob.call('GET', at(anna.mvUid)), 404, 'not-found')
+    refused(await bob.call('PUT', at(anna.mvUid), { name: 'Bob' }), 404, 'not-found')
+    refused(await bob.call('DELETE', at(anna.mvUid), { password }), 404, 'not-found')
+    refused(await call('GET', at(anna.mvUid)), 401, 'unauthenticated')
+    refused(await admin.call('GET', at('nobody')), 404, 'not-found')
+  })
+
+  it('are listed: all for administrators, with filters and pages, else the own one', async () => {
+    const own = await anna.call('GET', '/auth/account?count=true')
+    assert.deepEqual(
+      own.body.items.map(({ mvUid }: { mvUid: string }) => mvUid),
+      [anna.mvUid],
+    )
+    assert.equal(own.body.page.total, 1)
+    assert.deepEqual((await anna.call('GET', `/auth/account?email=${bob.email}`)).body.items, [])
+
+    const found = await admin.call('GET', `/auth/account?email=${anna.email.toUpperCase()}`)
+    assert.equal(found.body.items[0].mvUid, anna.mvUid)
+    const first = await admin.call('GET', '/auth/account?limit=1&count=true&state=ACTIVE')
+    assert.ok(first.body.page.total >= 3)
+    assert.match(first.headers.get('link') ?? '', /rel="next"/)
+    const second = await admin.call(
+      'GET',
+      `/auth/account?limit=1&state=ACTIVE&cursor=${first.body.page.next}`,
+    )
+    assert.ok(second.body.items[0].mvUid > first.body.items[0].mvUid)
+    for (const query of ['state=ASLEEP', 'email=x', 'limit=0', 'role=admin'])
+      refused(await admin.call('GET', `/auth/account?${query}`), 400, 'invalid-input')
+  })
+
+  it('are loaded by id and address, as far as the caller may see them', async () => {
+    const wanted = { mvUids: [anna.mvUid], emails: [bob.email.toUpperCase(), newAddress()] }
+    const ids = async (person: Person) =>
+      (await person.call('POST', '/auth/account', wanted)).body.items.map(
+        ({ mvUid }: { mvUid: string }) => mvUid,
+      )
+    assert.deepEqual(await ids(admin), [anna.mvUid, bob.mvUid].sort())
+    assert.deepEqual(await ids(anna), [anna.mvUid])
+    assert.deepEqual(await ids(await newPerson()), [])
+    refused(await admin.call('POST', '/auth/account', { mvUids: [{ $ne: '' }] }), 400, 'invalid-input')
+  })
+
+  it('change their name and language, over the version that was seen', async () => {
+    const changed = await anna.call(
+      'PUT',
+      at(anna.mvUid),
+      { name: 'Anna', language: 'nl' },
+      { 'if-match': '"1"' },
+    )
+    assert.equal(changed.status, 200)
+    assert.equal(changed.headers.get('etag'), '"2"')
+    assert.equal(changed.body.name, 'Anna')
+    const stale = await anna.call('PUT', at(anna.mvUid), { name: 'Bob' }, { 'if-match': '"1"' })
+    refused(stale, 412, 'precondition-failed')
+    assert.equal(stale.headers.get('etag'), '"2"')
+    const cleared = await anna.call('PUT', at(anna.mvUid), { name: null })
+    assert.equal(cleared.body.name, null)
+    assert.equal(cleared.body.language, 'nl')
+    refused(await anna.call('PUT', at(anna.mvUid), { name: 'a\r\nb' }), 400, 'invalid-input')
+    refused(await anna.call('PUT', at(anna.mvUid), { language: 'klingon' }), 400, 'invalid-input')
+  })
+
+  it('keep their former versions, without passwords', async () => {
+    await anna.call('PUT', at(anna.mvUid), { name: 'Anna' })
+    const changes = await service.db
+      .collection('history.changes')
+      .find({ _id: { $gte: `_User/${anna.mvUid}/`, $lt: `_User/${anna.mvUid}0` } } as object)
+      .toArray()
+    assert.equal(changes.length, 1)
+    assert.equal(changes[0]?.userId, anna.mvUid)
+    assert.doesNotMatch(JSON.stringify(changes), /_hashed_password|_token|\$2[aby]\$/)
+  })
+
+  it('change their address when the link that was mailed to it is followed', async () => {
+    const email = newAddress()
+    const asked = await anna.call('PUT', at(anna.mvUid), { email })
+    assert.equal(asked.body.email, anna.email)
+    assert.equal(asked.body.pendingEmail, email)
+    refused(await logIn(email), 401, 'invalid-credentials')
+    const token = tokenIn(await mailTo(email))
+    const confirmed = await call('POST', '/auth/account/register/activate', { token })
+    assert.deepEqual(confirmed.body, { mvUid: anna.mvUid, email, state: 'ACTIVE' })
+    await mailAbout(anna.email, /has changed/)
+    refused(await call('POST', '/auth/account/register/activate', { token }), 410, 'link-expired')
+    assert.equal((await logIn(email)).status, 200)
+    refused(await logIn(anna.email), 401, 'invalid-credentials')
+    assert.equal((await anna.call('GET', at(anna.mvUid))).body.pendingEmail, null)
+  })
+
+  it('do not get an address that another has, and do not learn of it', async () => {
+    const asked = await anna.call('PUT', at(anna.mvUid), { email: bob.email })
+    assert.equal(asked.status, 200)
+    assert.equal(asked.body.pendingEmail, bob.email)
+    await mailAbout(bob.email, /already have an account/)
+
+    const email = newAddress()
+    await anna.call('PUT', at(anna.mvUid), { email })
+    const token = tokenIn(await mailTo(email))
+    await service.db.collection('_User').updateOne({ email: bob.email }, { $set: { email, username: email } })
+    refused(await call('POST', '/auth/account/register/activate', { token }), 409, 'conflict')
+    await service.db
+      .collection('_User')
+      .updateOne({ email }, { $set: { email: bob.email, username: bob.email } })
+  })
+
+  it('get roles and are disabled by administrators only', async () => {
+    for (const change of [{ roles: ['admin'] }, { disabled: true }, { disabled: false }])
+      refused(await anna.call('PUT', at(anna.mvUid), change), 403, 'forbidden')
+    assert.deepEqual((await admin.call('PUT', at(anna.mvUid), { roles: ['admin'] })).body.roles, ['admin'])
+    assert.equal((await anna.call('GET', at(bob.mvUid))).status, 200)
+    await admin.call('PUT', at(anna.mvUid), { roles: [] })
+    refused(await anna.call('GET', at(bob.mvUid)), 404, 'not-found')
+    refused(await admin.call('PUT', at(anna.mvUid), { roles: ['root'] }), 400, 'invalid-input')
+  })
+
+  it('are never taken from the last administrator by himself', async () => {
+    assert.deepEqual(refused(await admin.call('PUT', at(admin.mvUid), { roles: [] }), 422, 'rule-violated'), [
+      'own-account',
+    ])
+    refused(await admin.call('PUT', at(admin.mvUid), { disabled: true }), 422, 'rule-violated')
+  })
+
+  it('that are disabled have no session and get none, in either family', async () => {
+    const disabled = await admin.call('PUT', at(anna.mvUid), { disabled: true })
+    assert.equal(disabled.body.state, 'DISABLED')
+    refused(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
+    refused(await logIn(anna.email), 401, 'invalid-credentials')
+    await request().post('/1/login').set(keys()).send({ username: anna.email, password }).expect(404)
+    const listed = await admin.call('GET', `/auth/account?state=DISABLED&email=${anna.email}`)
+    assert.equal(listed.body.items.length, 1)
+    assert.equal((await admin.call('PUT', at(anna.mvUid), { disabled: false })).body.state, 'ACTIVE')
+    assert.equal((await logIn(anna.email)).status, 200)
+  })
+
+  it('are deleted with the password, and everything personal with them; the EHR stays', async () => {
+    const ehrId = (await service.db.collection('_User').findOne({ _id: anna.mvUid as never }))?.ehrId
+    assert.deepEqual(refused(await anna.call('DELETE', at(anna.mvUid), {}), 422, 'rule-violated'), [
+      'required',
+    ])
+    refused(await anna.call('DELETE', at(anna.mvUid), { password: 'not it' }), 403, 'wrong-password')
+    assert.equal((await anna.call('DELETE', at(anna.mvUid), { password })).status, 204)
+    refused(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
+    refused(await logIn(anna.email), 401, 'invalid-credentials')
+    refused(await admin.call('GET', at(anna.mvUid)), 404, 'not-found')
+    assert.ok(await service.db.collection('Ehr').findOne({ _id: ehrId }))
+    assert.equal(
+      await service.db.collection('_Session').countDocuments({ _p_user: `_User$${anna.mvUid}` }),
+      0,
+    )
+  })
+
+  it('of others are deleted by administrators without a password', async () => {
+    assert.equal((await admin.call('DELETE', at(anna.mvUid), {})).status, 204)
+    refused(await anna.call('GET', at(anna.mvUid)), 401, 'unauthenticated')
+    refused(await admin.call('DELETE', at(anna.mvUid), {}), 404, 'not-found')
+  })
+
+  it('refuse fields of the service to clients of the class family', async () => {
+    const parse = { ...keys(), 'X-Parse-Session-Token': anna.sessionToken }
+    for (const change of [
+      { termsVersion: '99' },
+      { version: 7 },
+      { invitedAt: { __type: 'Date', iso: '2026-01-01T00:00:00.000Z' } },
+    ])
+      await request().put(`/1/users/${anna.mvUid}`).set(parse).send(change).expect(400)
+  })
+})
+
+describe('accounts that an administrator makes', () => {
+  let admin: Person
+  before(async () => {
+    admin = await newAdmin()
+  })
+
+  it('are activated by choosing a password, with agreement to the terms', async () => {
+    const email = newAddress()
+    const made = await admin.call('POST', '/auth/manage/account', { email, name: 'Nora', roles: ['admin'] })
+    assert.equal(made.status, 201)
+    assert.equal(made.headers.get('location'), at(made.body.mvUid))
+    assert.equal(made.body.state, 'ACTIVATION_PENDING')
+    assert.deepEqual(made.body.roles, ['admin'])
+    assert.equal(made.body.termsVersion, null)
+
+    const mail = await mailTo(email)
+    assert.match(mail.subject ?? '', /invited/)
+    const choose = (more: object) =>
+      call('POST', '/auth/account/password/update', { token: tokenIn(mail), newPassword: password, ...more })
+    assert.deepEqual(refused(await choose({}), 422, 'rule-violated'), ['terms-not-accepted'])
+    assert.equal((await choose({ termsAccepted: true })).status, 204)
+    const nora = await logInAs(email)
+    const { body } = await nora.call('GET', at(nora.mvUid))
+    assert.equal(body.state, 'ACTIVE')
+    assert.equal(body.termsVersion, '1')
+    refused(await choose({ termsAccepted: true }), 410, 'link-expired')
+  })
+
+  it('choose the password on a page', async () => {
+    const email = newAddress()
+    await admin.call('POST', '/auth/manage/account', { email, name: 'Nora' })
+    const { link } = await mailTo(email)
+    assert.match(
+      await followLink(link, { newPassword: 'short', termsAccepted: 'true' }),
+      /at least 10 characters/,
+    )
+    assert.match(await followLink(link, { newPassword: password }), /agree to the terms/)
+    assert.match(await followLink(link, { newPassword: password, termsAccepted: 'true' }), /is saved/)
+    assert.match(await followLink(link, { newPassword: password, termsAccepted: 'true' }), /does not work/)
+    assert.equal((await logIn(email)).status, 200)
+  })
+
+  it('are invited again with words of the administrator, as long as they are not activated', async () => {
+    const email = newAddress()
+    const made = await admin.call('POST', '/auth/manage/account', { email, name: 'Nora', invite: false })
+    const message = 'Welcome <b>Nora</b>\r\nBcc: everyone@example.org'
+    const invite = () => admin.call('POST', `${at(made.body.mvUid)}/invite`, { message })
+    assert.equal((await invite()).status, 202)
+    const mail = await mailTo(email)
+    assert.ok(mail.text?.includes('Bcc: everyone'))
+    assert.deepEqual(mail.bcc ?? [], [])
+    assert.deepEqual(
+      mail.to?.map(({ address }) => address),
+      [email],
+    )
+    assert.doesNotMatch(mail.html ?? '', /<b>Nora/)
+    await call('POST', '/auth/account/password/update', {
+      token: tokenIn(mail),
+      newPassword: password,
+      termsAccepted: true,
+    })
+    refused(await invite(), 409, 'conflict')
+    refused(await (await logInAs(email)).call('POST', `${at(made.body.mvUid)}/invite`, {}), 403, 'forbidden')
+  })
+
+  it('are made once for each address, by administrators only', async () => {
+    const email = newAddress()
+    const body = { email, name: 'Nora' }
+    refused(await (await newPerson()).call('POST', '/auth/manage/account', body), 403, 'forbidden')
+    assert.equal((await admin.call('POST', '/auth/manage/account', body)).status, 201)
+    refused(await admin.call('POST', '/auth/manage/account', body), 409, 'conflict')
+  })
+})
+
+describe('passwords', () => {
+  const reset = (email: string) => call('POST', '/auth/account/password/reset', { email })
+  const update = (body: object, person?: Person) =>
+    person
+      ? person.call('POST', '/auth/account/password/update', body)
+      : call('POST', '/auth/account/password/update', body)
+  const next = 'another long password'
+
+  it('are reset by a mailed link, once, and every session ends', async () => {
+    const person = await newPerson()
+    assert.equal((await reset(person.email)).status, 202)
+    assert.equal((await reset(newAddress())).status, 202)
+    const token = tokenIn(await mailAbout(person.email, /new password/))
+    assert.deepEqual(refused(await update({ token, newPassword: 'short' }), 422, 'rule-violated'), [
+      'password-too-short',
+    ])
+    assert.deepEqual(refused(await update({ token, newPassword: password }), 422, 'rule-violated'), [
+      'password-used-before',
+    ])
+    const both = await Promise.all([
+      update({ token, newPassword: next }),
+      update({ token, newPassword: next }),
+    ])
+    assert.deepEqual(both.map(({ status }) => status).sort(), [204, 410])
+    refused(await person.call('GET', at(person.mvUid)), 401, 'unauthenticated')
+    refused(await logIn(person.email), 401, 'invalid-credentials')
+    assert.equal((await logIn(person.email, next)).status, 200)
+  })
+
+  it('are not reset by an expired or an invented token', async () => {
+    const person = await newPerson()
+    await reset(person.email)
+    const token = tokenIn(await mailAbout(person.email, /new password/))
+    await service.db
+      .collection('_User')
+      .updateOne({ email: person.email }, { $set: { _perishable_token_expires_at: new Date(0) } })
+    for (const bad of [token, 'invented', '__proto__']) {
+      const answer = await update({ token: bad, newPassword: next })
+      refused(answer, 410, 'link-expired')
+      assert.match(answer.body.detail, /password\/reset/)
+    }
+    assert.equal((await logIn(person.email)).status, 200)
+  })
+
+  it('end a lockout when they are reset', async () => {
+    const person = await newPerson()
+    for (let i = 0; i < 6; i++) await logIn(person.email, 'not the password')
+    refused(await logIn(person.email), 429, 'account-locked')
+    await reset(person.email)
+    const token = tokenIn(await mailAbout(person.email, /new password/))
+    assert.equal((await update({ token, newPassword: next })).status, 204)
+    assert.equal((await logIn(person.email, next)).status, 200)
+  })
+
+  it('are changed by the present one; the other sessions end, this one stays', async () => {
+    const person = await newPerson()
+    const other = await logInAs(person.email)
+    refused(await update({ currentPassword: 'not it', newPassword: next }, person), 403, 'wrong-password')
+    refused(await update({ currentPassword: password, newPassword: next }), 401, 'unauthenticated')
+    assert.equal((await update({ currentPassword: password, newPassword: next }, person)).status, 204)
+    assert.equal((await person.call('GET', at(person.mvUid))).status, 200)
+    refused(await other.call('GET', at(person.mvUid)), 401, 'unauthenticated')
+    assert.equal((await logIn(person.email, next)).status, 200)
+    const { status } = await call('POST', '/auth/login/token', { refreshToken: person.refreshToken })
+    assert.equal(status, 200)
+  })
+
+  it('need either a token or the present password', async () => {
+    const person = await newPerson()
+    for (const body of [{ newPassword: next }, { token: 'x', currentPassword: password, newPassword: next }])
+      refused(await update(body, person), 400, 'invalid-input')
+  })
+
+  it('are reset by tokens that hold in both families', async () => {
+    const person = await newPerson()
+    await request().post('/1/requestPasswordReset').set(keys()).send({ email: person.email }).expect(200)
+    const first = await mailAbout(person.email, /new password/)
+    assert.equal((await update({ token: tokenIn(first), newPassword: next })).status, 204)
+
+    await reset(person.email)
+    const second = tokenIn(await mailAfter(person.email, first))
+    const apps = `${service.url}/1/apps/${keys()['X-Parse-Application-Id']}/request_password_reset`
+    const done = await fetch(apps, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token: second, new_password: 'a third long password' }),
+    })
+    assert.match(await done.text(), /success/i)
+    assert.equal((await logIn(person.email, 'a third long password')).status, 200)
+  })
+})

@@ -1,0 +1,103 @@
+import { createServer, type Server } from 'node:http'
+import { exportJWK, generateKeyPair, type JWK } from 'jose'
+import Provider from 'oidc-provider'
+
+/** A person as the identity provider knows him. */
+export interface ProviderAccount {
+  sub: string
+  email: string
+  email_verified: boolean
+}
+
+export const client = { id: 'health-record', secret: 'a-secret-of-the-provider-and-us' }
+export const redirectUri = 'http://127.0.0.1:9/callback'
+
+/** A real OpenID Connect provider. It has no login page: who is logged in is set by the test. */
+export interface TestProvider {
+  issuer: string
+  /** Who logs in next. */
+  account: ProviderAccount
+  /** The private key that it signs with. */
+  key: JWK
+  /** What a browser would bring back: the parameters of the redirect. */
+  authorize(parameters: Record<string, string>): Promise<URLSearchParams>
+  close(): Promise<void>
+}
+
+export async function startProvider(port: number): Promise<TestProvider> {
+  const { privateKey } = await generateKeyPair('RS256', { extractable: true })
+  const key: JWK = { ...(await exportJWK(privateKey)), kid: 'provider-key', alg: 'RS256', use: 'sig' }
+  const issuer = `http://127.0.0.1:${port}`
+  const test: TestProvider = {
+    issuer,
+    account: { sub: 'nobody', email: 'nobody@example.org', email_verified: true },
+    key,
+    authorize: (parameters) => authorize(issuer, parameters),
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+  const provider = new Provider(issuer, configuration(test) as never)
+  const serve = provider.callback()
+  const server: Server = createServer((req, res) => {
+    const finished = { login: { accountId: test.account.sub } }
+    if (!req.url?.startsWith('/interaction/')) serve(req, res)
+    else provider.interactionFinished(req, res, finished).catch(() => res.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  return test
+}
+
+const configuration = (test: TestProvider) => ({
+  clients: [
+    {
+      client_id: client.id,
+      client_secret: client.secret,
+      redirect_uris: [redirectUri],
+      response_types: ['code', 'code id_token', 'id_token'],
+      grant_types: ['authorization_code', 'implicit'],
+      token_endpoint_auth_method: 'client_secret_post',
+      application_type: 'native',
+    },
+  ],
+  jwks: { keys: [test.key] },
+  cookies: { keys: ['a key of the test'] },
+  claims: { openid: ['sub'], email: ['email', 'email_verified'] },
+  conformIdTokenClaims: false,
+  pkce: { required: () => false },
+  features: { devInteractions: { enabled: false } },
+  findAccount: () => ({ accountId: test.account.sub, claims: () => test.account }),
+  /** Everybody who asks has agreed. */
+  async loadExistingGrant(ctx: {
+    oidc: { client: { clientId: string }; provider: Provider; account: { accountId: string } }
+  }) {
+    const { Grant } = ctx.oidc.provider
+    const grant = new Grant({ clientId: ctx.oidc.client.clientId, accountId: test.account.sub })
+    grant.addOIDCScope('openid email')
+    await grant.save()
+    return grant
+  },
+})
+
+/** Follows the redirects as a browser does, with its cookies, to the one that leads to us. */
+async function authorize(issuer: string, parameters: Record<string, string>): Promise<URLSearchParams> {
+  const query = new URLSearchParams({
+    client_id: client.id,
+    scope: 'openid email',
+    redirect_uri: redirectUri,
+    response_type: 'code',
+    ...parameters,
+  })
+  const cookies = new Map<string, string>()
+  let url = new URL(`${issuer}/auth?${query}`)
+  while (!url.href.startsWith(redirectUri)) {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const { headers, status } = await fetch(url, { redirect: 'manual', headers: { cookie } })
+    for (const set of headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(set) ?? []
+      if (name !== undefined) cookies.set(name, value ?? '')
+    }
+    const location = headers.get('location')
+    if (!location) throw new Error(`The provider answered ${status}`)
+    url = new URL(location, url)
+  }
+  return new URLSearchParams(url.hash.slice(1) || url.search)
+}
