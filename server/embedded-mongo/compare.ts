@@ -53,18 +53,25 @@ export const numberParts = (value: unknown): [number, number] => {
   const type = bsonType(value)
   if (type === 'Long')
     return Number.isSafeInteger(near) ? [near, 0] : [near, Number((value as Long).toBigInt() - BigInt(near))]
-  if (type === 'Decimal128' && Number.isFinite(near))
-    return [near, decimalRemainder(value as Decimal128, near)]
-  return [near, 0]
+  return type === 'Decimal128' ? decimalParts(value as Decimal128, near) : [near, 0]
 }
 
-const decimalRemainder = (value: Decimal128, near: number): number => {
-  const match = /^(-?)(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/.exec(value.toString())
-  if (!match) return 0
+const decimalParts = (value: Decimal128, near: number): [number, number] => {
+  const match = /^(-?)0*(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/.exec(value.toString())
+  if (!match) return [near, 0]
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
   const power = Number(exponent) - fraction.length
-  if (Math.abs(power) > 400) return 0
   const digits = BigInt(`${sign}${whole}${fraction}`)
+  if (digits === 0n) return [0, 0]
+  // What no double can hold lies beyond the largest one, or next to zero, in the order of its logarithm.
+  const logarithm = Number(exponent) + Math.log10(Number(`0.${whole}${fraction}`)) + whole.length
+  const direction = sign ? -1 : 1
+  if (!Number.isFinite(near)) return [direction * Number.MAX_VALUE, direction * logarithm]
+  if (near === 0) return [0, direction * (10_000 + logarithm)]
+  return [near, decimalRemainder(digits, power, near)]
+}
+
+const decimalRemainder = (digits: bigint, power: number, near: number): number => {
   const [numerator, shift] = binaryFraction(near)
   const ten = 10n ** BigInt(Math.abs(power))
   const left = (power >= 0 ? digits * ten : digits) << BigInt(shift)

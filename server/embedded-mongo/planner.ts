@@ -10,7 +10,7 @@ import type { SortPart } from './sort.ts'
 import { isIndex, isNullish, isObject, toNumber } from './values.ts'
 
 /** Keys from `low` up to, not including, `high`. */
-export type Bounds = [low: Buffer, high: Buffer]
+type Bounds = [low: Buffer, high: Buffer]
 
 export interface Plan {
   /** Absent: a scan of the collection. */

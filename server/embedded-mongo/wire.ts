@@ -2,7 +2,7 @@
 import { type Document, deserialize } from 'bson'
 import { decode, encode } from './values.ts'
 
-export const LARGEST_MESSAGE = 48_000_000
+const LARGEST_MESSAGE = 48_000_000
 const HEADER = 16
 const OP_REPLY = 1
 const OP_QUERY = 2004
@@ -11,7 +11,7 @@ const CHECKSUM_PRESENT = 1
 const MORE_TO_COME = 2
 
 /** Bytes that are no message: the connection is beyond repair. */
-export class WireError extends Error {}
+class WireError extends Error {}
 
 export interface Request {
   id: number

@@ -13,7 +13,7 @@ import { type Command, type Context, cursorReply, target } from './context.ts'
 export const FIRST_BATCH = 101
 
 /** The part of a command that says which documents. */
-export const queryOf = ({ command, deadline }: Context, filter: unknown): Query => ({
+const queryOf = ({ command, deadline }: Context, filter: unknown): Query => ({
   filter: (filter ?? {}) as Document,
   sort: command.sort,
   skip: integer(command.skip, 'skip', 0),
