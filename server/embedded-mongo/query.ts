@@ -6,7 +6,7 @@ import { type Collation, compare } from './compare.ts'
 import { fail } from './errors.ts'
 import { compileFilter, type Predicate } from './matcher.ts'
 import { choosePlan, type Plan } from './planner.ts'
-import { readRecord, type StoredRecord, scanIndex, scanRecords } from './records.ts'
+import { type Match, readRecord, type StoredRecord, scanIndex, scanRecords } from './records.ts'
 import { type SortPart, sortParts, sortValue } from './sort.ts'
 import type { View } from './storage.ts'
 import { decode } from './values.ts'
@@ -22,10 +22,6 @@ export interface Query {
   variables?: Document | undefined
   /** Date.now() beyond which the command gives up. */
   deadline?: number
-}
-
-export interface Match extends StoredRecord {
-  document: Document
 }
 
 export interface Prepared {

@@ -14,6 +14,11 @@ export interface StoredRecord {
   bytes: Buffer
 }
 
+/** A record and what its bytes say. */
+export interface Match extends StoredRecord {
+  document: Document
+}
+
 const recordKey = (collection: Collection, id: Buffer): Buffer => inSpace(collection.space, id)
 
 export const readRecord = (view: View, collection: Collection, id: Buffer): Buffer | undefined =>
@@ -106,12 +111,12 @@ export const insertRecord = (
 export const replaceRecord = (
   view: WritableView,
   collection: Collection,
-  { id, bytes: before }: StoredRecord,
+  { id, document: before }: Match,
   document: Document,
   bytes: Buffer,
 ): void => {
   const names = (changes: EntryChange[]) => new Set(changes.map(({ key }) => key.toString('latin1')))
-  const old = entries(collection, view, decode(before))
+  const old = entries(collection, view, before)
   const now = entries(collection, view, document)
   const [oldNames, nowNames] = [names(old), names(now)]
   const added = now.filter(({ key }) => !oldNames.has(key.toString('latin1')))

@@ -63,9 +63,7 @@ export class MongoServer {
       if (socket.destroyed) return
       const reply = await this.#dispatcher.run(request.command, connectionId)
       if (request.silent || socket.destroyed) return
-      socket.cork()
-      for (const part of formatReply(request, reply)) socket.write(part)
-      socket.uncork()
+      socket.write(formatReply(request, reply))
     })
     this.#sockets.set(socket, answered.catch(() => socket.destroy()) as Promise<void>)
   }

@@ -154,7 +154,7 @@ export class Storage implements View {
   /** Read in chunks that each start behind the last key, so that a suspended reader holds nothing open. */
   *#range(low: Buffer, high: Buffer, reverse: boolean, options: object): Iterable<Entry> {
     let [from, to] = [low, high]
-    for (let limit = 32; ; limit = CHUNK) {
+    for (let limit = 32; ; limit = Math.min(2 * limit, CHUNK)) {
       const bounds = reverse
         ? { start: to, end: from, exclusiveStart: true, inclusiveEnd: true, reverse }
         : { start: from, end: to, exclusiveStart: from !== low }

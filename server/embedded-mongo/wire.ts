@@ -114,26 +114,22 @@ const parseQuery = (message: Buffer): Request => {
 
 let lastId = 0
 
-const header = (length: number, to: number, code: number): Buffer => {
-  const bytes = Buffer.alloc(HEADER)
-  lastId = (lastId + 1) & 0x7fffffff
-  bytes.writeInt32LE(length, 0)
-  bytes.writeInt32LE(lastId, 4)
-  bytes.writeInt32LE(to, 8)
-  bytes.writeInt32LE(code, 12)
-  return bytes
-}
-
-export const formatReply = (request: Request, reply: Document | Buffer): Buffer[] => {
+export const formatReply = (request: Request, reply: Document | Buffer): Buffer => {
   const body = Buffer.isBuffer(reply) ? reply : encode(reply)
-  if (!request.legacy) {
-    const prefix = Buffer.alloc(5)
-    return [header(HEADER + 5 + body.length, request.id, OP_MSG), prefix, body]
+  // OP_MSG: no flags, one section of kind 0. OP_REPLY: "await capable", no cursor, from 0, one document.
+  const start = HEADER + (request.legacy ? 20 : 5)
+  const message = Buffer.allocUnsafe(start + body.length).fill(0, HEADER, start)
+  lastId = (lastId + 1) & 0x7fffffff
+  message.writeInt32LE(message.length, 0)
+  message.writeInt32LE(lastId, 4)
+  message.writeInt32LE(request.id, 8)
+  message.writeInt32LE(request.legacy ? OP_REPLY : OP_MSG, 12)
+  if (request.legacy) {
+    message.writeInt32LE(8, HEADER)
+    message.writeInt32LE(1, HEADER + 16)
   }
-  const prefix = Buffer.alloc(20)
-  prefix.writeInt32LE(8, 0)
-  prefix.writeInt32LE(1, 16)
-  return [header(HEADER + 20 + body.length, request.id, OP_REPLY), prefix, body]
+  body.copy(message, start)
+  return message
 }
 
 /** A document with one more field, whose value is given as bytes. */
