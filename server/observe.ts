@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Request, RequestHandler, Response } from 'express'
-import { pinoHttp } from 'pino-http'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -10,41 +8,27 @@ import type { Metrics } from './metrics.ts'
  * Neither shows more of it than method, route template, status and time: paths and queries carry patients' ids.
  */
 export function observe(log: Log, metrics: Metrics): RequestHandler {
-  const logged = pinoHttp({
-    logger: log,
-    genReqId: requestId,
-    quietReqLogger: true,
-    quietResLogger: true,
-    customAttributeKeys: { reqId: 'requestId' },
-    customLogLevel: (_req, res) => (res.statusCode >= 500 ? 'error' : 'debug'),
-    customSuccessObject: (req, res, { responseTime }) => line(req, res, responseTime),
-    customErrorObject: (req, res, _error, { responseTime }) => line(req, res, responseTime),
-    customSuccessMessage: () => 'answered',
-    customErrorMessage: () => 'failed',
-  })
-  return (req: Request, res: Response, next) => {
-    const seconds = metrics.requests.startTimer({ method: req.method })
-    res.once('close', () => seconds({ route: routeOf(res), status: res.statusCode }))
-    logged(req, res)
+  return (req: Request & { id?: unknown }, res, next) => {
+    const begun = performance.now()
+    const requestId = requestIdOf(req)
+    req.id = requestId
+    res.setHeader('X-Request-Id', requestId)
+    res.once('close', () => {
+      const { method } = req
+      const { statusCode: status } = res
+      const ms = performance.now() - begun
+      const route = routeOf(res)
+      metrics.requests.observe({ method, route, status }, ms / 1000)
+      log[status >= 500 ? 'error' : 'debug']({ requestId, method, route, status, ms }, 'answered')
+    })
     next()
   }
 }
 
-const line = ({ method }: IncomingMessage, res: ServerResponse, ms: number) => ({
-  method,
-  route: routeOf(res),
-  status: res.statusCode,
-  ms,
-})
-
-function requestId(req: IncomingMessage, res: ServerResponse): string {
-  const given = req.headers['x-request-id']
-  const id = typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID()
-  res.setHeader('X-Request-Id', id)
-  return id
+function requestIdOf({ headers }: Request): string {
+  const given = headers['x-request-id']
+  return typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID()
 }
 
 /** The template that a router noted down, such as `/1/classes/{className}`. */
-function routeOf(res: ServerResponse): string {
-  return ((res as Response).locals?.route as string | undefined) ?? 'unmatched'
-}
+const routeOf = (res: Response): string => res.locals.route ?? 'unmatched'

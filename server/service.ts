@@ -45,6 +45,8 @@ export interface Service extends Parts {
 type OnStop = (close: () => Promise<void> | void) => void
 
 const drainMs = 10_000
+/** Longer than the minute after which proxies drop an idle connection: the one to close it must be the proxy. */
+const keepAliveMs = 65_000
 
 /** Starts the service: at most one per process, since Parse Server allows one. Stops what it began when it fails. */
 export function startService(config: Config): Promise<Service> {
@@ -124,6 +126,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
 function listen(app: Express, { port, host }: Config): Promise<Server> {
   const server = createServer(app)
   return new Promise((resolve, reject) => {
+    server.keepAliveTimeout = keepAliveMs
     server.once('error', reject).listen(port, host, () => resolve(server))
   })
 }
