@@ -53,10 +53,7 @@ describe('records/parse-format', () => {
       steps: fc.array(fc.record({ label: fc.string(), at: moment }, { requiredKeys: ['label'] })),
       period: fc.record({ from: day, to: fc.option(day) }),
       seen: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), day),
-      payload: fc.dictionary(
-        fc.stringMatching(/^[a-z]{1,8}$/),
-        fc.jsonValue({ noUnicodeString: true } as never),
-      ),
+      payload: fc.dictionary(fc.stringMatching(/^[a-z]{1,8}$/), fc.jsonValue()),
     },
     optional,
   )
@@ -65,7 +62,7 @@ describe('records/parse-format', () => {
     fc.assert(
       fc.property(record, (record) => {
         const { id, version, createdAt, updatedAt, ...rest } = format.fromStored(throughDatabase(record))
-        assert.deepEqual(rest, JSON.parse(JSON.stringify(record)))
+        assert.deepEqual(JSON.parse(JSON.stringify(rest)), JSON.parse(JSON.stringify(record)))
         assert.deepEqual(
           [id, version, createdAt, updatedAt],
           ['abcdefghij', 3, created.toISOString(), created.toISOString()],
