@@ -13,6 +13,8 @@ export class Engine {
   readonly ids = new RecordIds()
   readonly transactions: Transactions
   readonly startedAt = Date.now()
+  /** How many clients are connected now. */
+  connections = 0
   /** How long the TTL monitor rests between two rounds. */
   ttlSleepSeconds = 60
 

@@ -1,4 +1,4 @@
-/** Aggregation expressions from mingo, with its sums put right. */
+/** Aggregation expressions from mingo, with its sums and substrings put right. */
 import type { Document } from 'bson'
 import { Context, evalExpr } from 'mingo/core'
 import * as accumulators from 'mingo/operators/accumulator'
@@ -28,10 +28,17 @@ const $avg: Accumulate = (items, expression, options) => {
   return found.length === 0 ? null : total(found) / found.length
 }
 
+/** Counted in bytes of UTF-8; a negative length reaches to the end, which mingo refuses. */
+const $substr = (document: unknown, expression: unknown, options: never): string => {
+  const [text, start, length] = evalExpr(document, expression, options) as [unknown, number, number]
+  const bytes = Buffer.from(String(text ?? ''))
+  return bytes.toString('utf8', start, length < 0 ? undefined : start + length)
+}
+
 /** The operators that run no code of the caller's. */
 export const operators = {
   accumulator: { ...accumulators, $sum, $avg },
-  expression: safeExpressions,
+  expression: { ...safeExpressions, $substr, $substrBytes: $substr },
 } as unknown as NonNullable<Parameters<typeof Context.init>[0]>
 
 export const settings = (context: Context, variables?: Document) => ({

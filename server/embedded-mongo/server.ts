@@ -34,9 +34,11 @@ export class MongoServer {
     let wanted = 0
     let size = 0
     this.#sockets.set(socket, Promise.resolve())
+    this.#engine.connections++
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       this.#sockets.delete(socket)
+      this.#engine.connections--
       this.#engine.transactions.abortAll(connectionId)
     })
     socket.on('data', (chunk) => {

@@ -50,8 +50,9 @@ const drop: Command = {
   options: [],
   async run(context) {
     const { engine } = context
-    const { ns } = target(context, 'drop')
-    const nIndexesWas = engine.catalog.get(ns).indexes.length
+    const { ns, collection } = target(context, 'drop')
+    // Parse Server knows this answer by its sentence.
+    const nIndexesWas = (collection ?? fail(26, 'ns not found')).indexes.length
     await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
     return { nIndexesWas, ns, ok: 1 }
   },

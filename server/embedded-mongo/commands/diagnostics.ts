@@ -44,7 +44,7 @@ const buildInfo: Command = {
 }
 
 const serverStatus: Command = {
-  run({ engine }) {
+  run({ engine, connectionId }) {
     const uptimeMillis = Date.now() - engine.startedAt
     return {
       host: '127.0.0.1',
@@ -55,6 +55,7 @@ const serverStatus: Command = {
       uptimeMillis,
       localTime: new Date(),
       mem: { resident: Math.round(process.memoryUsage.rss() / 2 ** 20) },
+      connections: { current: engine.connections, available: 10_000, totalCreated: connectionId },
       metrics: { cursor: { open: { total: engine.cursors.size } } },
       storageEngine: { name: 'lmdb' },
       ok: 1,

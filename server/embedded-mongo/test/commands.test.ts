@@ -37,7 +37,7 @@ describe('commands', () => {
 
     it('ping, serverStatus, connectionStatus', async () => {
       assert.equal((await run({ ping: 1 })).ok, 1)
-      assert.match((await run({ serverStatus: 1 })).version, /^7\.0/)
+      assert.ok((await run({ serverStatus: 1 })).connections.current > 0)
       assert.deepEqual((await run({ connectionStatus: 1 })).authInfo.authenticatedUsers, [])
     })
 

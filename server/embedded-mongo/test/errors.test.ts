@@ -105,6 +105,10 @@ describe('errors', () => {
       })
     })
 
+  it('26, in the words that Parse Server looks for: dropping what is not there', async () => {
+    await assert.rejects(engine.db.command({ drop: 'nothing' }), { message: 'ns not found' })
+  })
+
   it('a failed update changes nothing', async () => {
     await assert.rejects(things.updateOne({ _id: 1 as never }, { $set: { fresh: 1 }, $inc: { name: 1 } }))
     assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, n: 1, name: 'a' })

@@ -133,6 +133,14 @@ describe('pitfalls', () => {
     assert.deepEqual(sums, { _id: null, sum: 6, mean: 2, n: 5 })
   })
 
+  it('$substr with a negative length reaches to the end', async () => {
+    await store('_User$abc')
+    assert.deepEqual(
+      await things.aggregate([{ $project: { _id: 0, id: { $substr: ['$v', 6, -1] } } }]).toArray(),
+      [{ id: 'abc' }],
+    )
+  })
+
   it('documents are equal only with their fields in the same order', async () => {
     await store({ a: 1, b: 2 }, { b: 2, a: 1 })
     assert.deepEqual(await ids({ v: { a: 1, b: 2 } }), [0])
