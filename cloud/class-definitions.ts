@@ -65,7 +65,7 @@ const indexesOf = (className: ClassName): Record<string, Record<string, 1 | -1>>
   const { properties } = classes[className].stored
   const last: Record<string, 1 | -1> = 'timestamp' in properties ? { timestamp: -1 } : {}
   return Object.fromEntries(
-    ['subjectId', 'ehrId', 'carePlanId']
+    ['subjectId', 'ehrId', 'carePlanId', 'goalId']
       .filter((name) => name in properties)
       .map((name) => [`by_${name}`, { [name]: 1 as const, ...last }]),
   )

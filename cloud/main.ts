@@ -31,7 +31,7 @@ export function registerTriggers({ Cloud }: typeof Parse, database: Database): v
       return object.toJSON() as never
     })
   }
-  for (const className of ['Ehr', 'CarePlan'] satisfies Container[])
+  for (const className of ['Ehr', 'CarePlan', 'Goal'] satisfies Container[])
     Cloud.beforeDelete(className, (request) => beforeDelete(database, className, request))
 
   Cloud.beforeSave('_User', beforeSaveUser)

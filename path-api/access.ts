@@ -23,6 +23,9 @@ interface Rule {
   ): boolean | Promise<boolean>
 }
 
+/** The permissions of each record decide: the store finds nothing that the caller may not read. */
+const byRecords = () => true
+
 const isAdmin = ({ roles }: Principal) => roles.includes('admin')
 
 /** The one list of who may do what; an operation names its row. */
@@ -42,6 +45,20 @@ export const rules = {
     permits: async (principal, { mvUid = '' }, { profiles }) =>
       principal.mvUid === mvUid ||
       (isAdmin(principal) ? profiles.isUser(mvUid) : profiles.network.areConnected(principal.mvUid, mvUid)),
+  },
+  'ehr:read': {
+    who: 'the subject of the EHR, those who write it, and the participants of its care plans',
+    permits: byRecords,
+  },
+  'ehr:write': { who: 'the subject of the EHR, and those who write it', permits: byRecords },
+  'ehr:delete': { who: 'the subject of the EHR, and administrators', permits: byRecords },
+  'plan:read': {
+    who: 'the subject of the EHR, those who write it, and the participants of the care plan',
+    permits: byRecords,
+  },
+  'plan:write': {
+    who: 'the subject of the EHR, those who write it, and the participants who write the care plan',
+    permits: byRecords,
   },
   admin: {
     who: 'administrators',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { ServiceError } from '../schemas/errors.ts'
 
 /** The versions an If-Match names; `*` any version, undefined no condition. */
@@ -5,10 +6,21 @@ export type IfMatch = readonly number[] | '*' | undefined
 
 const entityTags =
   /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
-const strongVersion = /(?<!W\/)"(\d{1,15})"/g
+/** Behind a point may stand what else the representation shows, see taggedWith. */
+const strongVersion = /(?<!W\/)"(\d{1,15})(?:\.[\w-]{1,40})?"/g
 
 /** The ETag of a version: the version in quotes. */
 export const etagOf = (version: number): string => `"${version}"`
+
+/**
+ * The ETag of a resource that is shown with others in it. A change of those makes it another one, and If-Match still
+ * compares the version of the resource itself.
+ */
+export function taggedWith(version: number, others: readonly { id: string; version: number }[]): string {
+  const hash = createHash('sha256')
+  for (const { id, version } of others) hash.update(`${id} ${version}\n`)
+  return `"${version}.${hash.digest('base64url').slice(0, 16)}"`
+}
 
 /**
  * Reads If-Match with the strong comparison that RFC 9110 demands: weak tags and tags that are not ours match

@@ -113,8 +113,9 @@ function securityOf(access: Operation['access']): Json[] {
   return access === 'optional' ? [{}, ...token] : token
 }
 
-function headersOf({ method, ifMatch, reply }: Operation): (keyof typeof headers)[] {
-  if (method === 'post') return ['IdempotencyKey']
+function headersOf({ method, ifMatch, reply, errors = [] }: Operation): (keyof typeof headers)[] {
+  if (method === 'post')
+    return errors.includes('PreconditionFailed') ? ['IdempotencyKey', 'IfMatch'] : ['IdempotencyKey']
   if (method === 'get') return reply[2] ? ['IfNoneMatch'] : []
   return [ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch']
 }

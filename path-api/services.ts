@@ -4,6 +4,8 @@ import type { Logins } from '../records/accounts/logins.ts'
 import type { Passwords } from '../records/accounts/passwords.ts'
 import type { Registrations } from '../records/accounts/registration.ts'
 import type { Sessions } from '../records/accounts/sessions.ts'
+import type { CarePlans } from '../records/care-plans/care-plans.ts'
+import type { Ehrs } from '../records/ehrs/ehrs.ts'
 import type { Profiles } from '../records/profiles/profiles.ts'
 import type { JsonWebKey } from '../schemas/login.ts'
 
@@ -21,4 +23,7 @@ export interface Services {
   publicKeys(): Promise<JsonWebKey[]>
   /** What is kept about the persons behind the accounts. */
   profiles: Profiles
+  ehrs: Ehrs
+  /** The care plans of the EHRs, with their goals and tasks. */
+  carePlans: CarePlans
 }

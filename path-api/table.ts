@@ -2,8 +2,11 @@ import type { Operation } from './operation.ts'
 import { account } from './resources/account.ts'
 import { accountPages } from './resources/account-pages.ts'
 import { addresses } from './resources/address.ts'
+import { carePlans } from './resources/care-plan.ts'
 import { contacts } from './resources/contact.ts'
+import { ehrs } from './resources/ehr.ts'
 import { dataExport } from './resources/export.ts'
+import { goals } from './resources/goal.ts'
 import { health } from './resources/health.ts'
 import { login } from './resources/login.ts'
 import { network } from './resources/network.ts'
@@ -14,6 +17,7 @@ import { profile } from './resources/profile.ts'
 import { registration } from './resources/registration.ts'
 import { relations } from './resources/relation.ts'
 import { session } from './resources/session.ts'
+import { tasks } from './resources/task.ts'
 
 /** Every operation of the path family: the router, the OpenAPI document and the contract tests are made from it. */
 export const table: readonly Operation[] = [
@@ -32,4 +36,8 @@ export const table: readonly Operation[] = [
   ...network,
   ...dataExport,
   ...accountPages,
+  ...ehrs,
+  ...carePlans,
+  ...goals,
+  ...tasks,
 ]

@@ -88,6 +88,7 @@ export const classRules: Record<ClassName, ClassRules> = {
   Ehr: plain,
   CarePlan: plain,
   Goal: plain,
+  Task: plain,
   Custom: custom,
   BloodPressure: bloodPressure,
   BodyMassIndex: bodyMassIndex,

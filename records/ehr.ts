@@ -65,3 +65,17 @@ export async function writablePlan(
   const permissions = { read: plan._rperm, write: plan._wperm }
   return { ehrId: String(plan.ehrId), status: String(plan.status), permissions }
 }
+
+/** Whether a goal of that care plan takes tasks; undefined when there is none that the caller may write. */
+export async function statusOfWritableGoal(
+  database: Database,
+  caller: Caller,
+  goalId: string,
+  carePlanId: string,
+): Promise<string | undefined> {
+  const goal = await documentsOf(database, 'Goal').findOne(
+    { _id: goalId, carePlanId, ...permitted('_wperm', caller) },
+    { projection: { status: 1 } },
+  )
+  return goal ? String(goal.status) : undefined
+}

@@ -1,12 +1,12 @@
 import type { ClientSession, Collection, Filter } from 'mongodb'
-import { CLASS_NAMES, type ClassName, classes, PLAN_CLASSES } from '../schemas/classes.ts'
+import { CLASS_NAMES, type ClassName, classes } from '../schemas/classes.ts'
 import { ehrRole, planRole } from './access.ts'
 import { type Database, documentsOf, together } from './database.ts'
 import type { ParseDocument } from './parse-format.ts'
 import { removeRoles } from './roles.ts'
 
 /** What takes other objects with it when it is removed. */
-export type Container = 'Ehr' | 'CarePlan'
+export type Container = 'Ehr' | 'CarePlan' | 'Goal'
 
 /** A removal that is to be gone over once more, when no request that began before it can still be running. */
 interface Removal {
@@ -23,7 +23,7 @@ const removals = (database: Database): Collection<Removal> => database.db.collec
 
 const recentlyRemoved = new Map<string, number>()
 
-/** Whether this EHR or care plan was removed here while a request could have been writing into it. */
+/** Whether this EHR, care plan or goal was removed here while a request could have been writing into it. */
 export const wasRemoved = (...ids: unknown[]): boolean =>
   ids.some((id) => typeof id === 'string' && recentlyRemoved.has(id))
 
@@ -34,7 +34,7 @@ function remember(objectId: string): void {
 }
 
 /**
- * Removes all that hangs on an EHR or a care plan, together or not at all, and leaves the object itself as
+ * Removes all that hangs on an EHR, a care plan or a goal, together or not at all, and leaves the object itself as
  * one that nobody sees: Parse's own delete, which follows, needs something to delete. Should that never
  * come, or should something be written into it by a request under way, {@link sweepRemovals} finishes.
  * @param callerId who deletes; nobody else may touch what is left; none when it is the service
@@ -87,16 +87,23 @@ async function forgetEhr(database: Database, session: ClientSession, ehrId: stri
   await documentsOf(database, '_User').updateOne(account, { $unset: { ehrId: '' } }, { session })
 }
 
-const contentsOf = (className: Container): ClassName[] =>
-  className === 'CarePlan'
-    ? PLAN_CLASSES
-    : CLASS_NAMES.filter((name) => 'ehrId' in classes[name].stored.properties)
+/** The property by which objects name what they are registered in. */
+const NAMED_BY = { Ehr: 'ehrId', CarePlan: 'carePlanId', Goal: 'goalId' } as const satisfies Record<
+  Container,
+  string
+>
 
-const registeredIn = (className: Container, objectId: string): Filter<ParseDocument> =>
-  className === 'CarePlan' ? { carePlanId: objectId } : { ehrId: objectId }
+/** The collections of what is registered in such a container. */
+export const contentsOf = (className: Container): ClassName[] =>
+  CLASS_NAMES.filter((name) => NAMED_BY[className] in classes[name].stored.properties)
+
+const registeredIn = (className: Container, objectId: string): Filter<ParseDocument> => ({
+  [NAMED_BY[className]]: objectId,
+})
 
 async function rolesOf(database: Database, session: ClientSession, className: Container, objectId: string) {
   const rolesOfPlan = (id: string) => [planRole(id, 'read'), planRole(id, 'write')]
+  if (className === 'Goal') return []
   if (className === 'CarePlan') return rolesOfPlan(objectId)
   const plans = documentsOf(database, 'CarePlan').find(
     { ehrId: objectId },

@@ -6,6 +6,7 @@ import { CarePlan, CarePlanCreate, CarePlanUpdate } from './care-plan.ts'
 import { Custom, CustomCreate, CustomUpdate } from './custom.ts'
 import { Ehr, EhrCreate, EhrUpdate } from './ehr.ts'
 import { Goal, GoalCreate, GoalUpdate } from './goal.ts'
+import { Task, TaskCreate, TaskUpdate } from './task.ts'
 
 export interface ClassSchemas {
   /** What is kept: decides the Parse fields, and what an updated object must still fulfil. */
@@ -21,6 +22,7 @@ export const classes = {
   Ehr: { stored: Ehr, create: EhrCreate, update: EhrUpdate },
   CarePlan: { stored: CarePlan, create: CarePlanCreate, update: CarePlanUpdate },
   Goal: { stored: Goal, create: GoalCreate, update: GoalUpdate },
+  Task: { stored: Task, create: TaskCreate, update: TaskUpdate },
   Custom: { stored: Custom, create: CustomCreate, update: CustomUpdate },
   BloodPressure: { stored: BloodPressure, create: BloodPressureCreate, update: BloodPressureUpdate },
   BodyMassIndex: { stored: BodyMassIndex, create: BodyMassIndexCreate, update: BodyMassIndexUpdate },
@@ -30,6 +32,3 @@ export const classes = {
 export type ClassName = keyof typeof classes
 
 export const CLASS_NAMES = Object.keys(classes) as ClassName[]
-
-/** The classes whose objects are registered in a care plan, and go with it. */
-export const PLAN_CLASSES = CLASS_NAMES.filter((name) => 'carePlanId' in classes[name].stored.properties)

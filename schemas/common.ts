@@ -12,7 +12,8 @@ export const line = (description: string, ...examples: string[]) =>
   Type.String({ minLength: 1, maxLength: 200, description, ...(examples.length > 0 ? { examples } : {}) })
 
 /** Free text of up to 10,000 characters. */
-export const text = (description: string) => Type.String({ maxLength: 10_000, description })
+export const text = (description: string, example?: string) =>
+  Type.String({ maxLength: 10_000, description, ...(example && { examples: [example] }) })
 
 const mustBeMoment = { sentence: 'must be {"__type":"Date","iso":"<time in UTC>"}' }
 

@@ -13,6 +13,10 @@ export const ClosingStatusEnum = oneOf(
   'How it was closed; it stays that way',
 )
 
+export const PriorityEnum = oneOf(['LOW', 'NORMAL', 'HIGH'], 'How urgent it is')
+
+export const PeriodEnum = oneOf(['DAY', 'WEEK', 'MONTH'], 'Unit of the time between two repetitions')
+
 export const SourceEnum = oneOf(['sensed', 'self-reported'], 'Measured by a device, or told by the person')
 
 export const PositionEnum = oneOf(

@@ -6,12 +6,12 @@ export const Goal = closed('Goal', 'A goal of a care plan', {
   ...kept,
   ehrId: id('the EHR'),
   carePlanId: id('the care plan'),
-  name: line('Name of the goal'),
+  name: line('Name of the goal', 'Walk every day'),
   dueDate: Type.Optional(moment('When the goal should be reached')),
-  description: Type.Optional(text('What is to be reached')),
-  notes: Type.Optional(text('Notes on the goal')),
+  description: Type.Optional(text('What is to be reached', 'Half an hour, five days a week')),
+  notes: Type.Optional(text('Notes on the goal', 'With the dog')),
   achievementDate: Type.Optional(moment('Actual end date')),
-  outcome: Type.Optional(text('What came of the goal')),
+  outcome: Type.Optional(text('What came of the goal', 'Four days a week')),
   status: StatusEnum,
 })
 export type Goal = Static<typeof Goal>

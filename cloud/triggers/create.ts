@@ -1,9 +1,10 @@
 import Parse from 'parse/node'
 import { ehrPermissions, planPermissions } from '../../records/access.ts'
 import type { Caller, Permissions } from '../../records/caller.ts'
+import { crowding, isClosed } from '../../records/care-plans/rules.ts'
 import { classRules, type Values } from '../../records/class-rules.ts'
 import { type Database, together } from '../../records/database.ts'
-import { subjectOfWritableEhr, writablePlan } from '../../records/ehr.ts'
+import { statusOfWritableGoal, subjectOfWritableEhr, writablePlan } from '../../records/ehr.ts'
 import { newId } from '../../records/id.ts'
 import { createEhrRoles, createPlanRoles } from '../../records/roles.ts'
 import { createFaults } from '../../records/validation.ts'
@@ -52,10 +53,14 @@ async function placeOf(
 ): Promise<Place> {
   const caller = await callerOf(request)
   // The schemas have made sure that these are texts where the class has them.
-  const { subjectId, ehrId, carePlanId } = values as Record<string, string>
+  const { subjectId, ehrId, carePlanId = '', goalId } = values as Record<string, string>
   if (subjectId !== undefined) return placeEhr(database, request, caller, subjectId)
   if (className === 'CarePlan') return placeCarePlan(database, caller, ehrId ?? '')
-  return placeInPlan(database, caller, carePlanId ?? '', ehrId)
+  const place = await placeInPlan(database, caller, carePlanId, ehrId)
+  if (goalId !== undefined) await requireOpenGoal(database, caller, goalId, carePlanId)
+  const violations = await crowding(database, className, { carePlanId, goalId })
+  refuseFaults({ missing: [], violations })
+  return place
 }
 
 /** An EHR is its subject's; who made it for someone else writes it too. */
@@ -89,9 +94,19 @@ async function placeInPlan(
 ): Promise<Place> {
   const plan = await writablePlan(database, caller, carePlanId, ehrId)
   if (!plan) throw notFound()
-  if (plan.status !== 'ACTIVE')
-    throw invalid({ path: 'carePlanId', code: 'closed', message: 'names a care plan that is closed' })
+  if (plan.status !== 'ACTIVE') throw invalid(isClosed('CarePlan'))
   return { permissions: plan.permissions, ehrId: plan.ehrId }
+}
+
+async function requireOpenGoal(
+  database: Database,
+  caller: Caller,
+  goalId: string,
+  carePlanId: string,
+): Promise<void> {
+  const status = await statusOfWritableGoal(database, caller, goalId, carePlanId)
+  if (status === undefined) throw notFound()
+  if (status !== 'ACTIVE') throw invalid(isClosed('Goal'))
 }
 
 function aclOf({ read, write }: Permissions): Parse.ACL {

@@ -24,13 +24,13 @@ export async function beforeDelete(
   )
 }
 
-/** What was written into an EHR or a care plan while that was being removed goes with it. */
+/** What was written into an EHR, a care plan or a goal while that was being removed goes with it. */
 export async function afterCreate(
   database: Database,
   className: ClassName,
   object: Parse.Object,
 ): Promise<void> {
-  const { ehrId, carePlanId } = object.attributes
-  if (wasRemoved(ehrId, carePlanId))
+  const { ehrId, carePlanId, goalId } = object.attributes
+  if (wasRemoved(ehrId, carePlanId, goalId))
     await documentsOf(database, className).deleteOne({ _id: object.id ?? '' })
 }

@@ -1,4 +1,5 @@
 import type Parse from 'parse/node'
+import { alreadyClosed } from '../../records/care-plans/rules.ts'
 import { classRules } from '../../records/class-rules.ts'
 import { type Database, documentsOf } from '../../records/database.ts'
 import { updateFaults } from '../../records/validation.ts'
@@ -49,6 +50,5 @@ async function close(database: Database, className: ClassName, object: Parse.Obj
     { _id: object.id ?? '', status: 'ACTIVE' },
     { $set: { status: object.get('status') } },
   )
-  if (matchedCount === 0)
-    throw invalid({ path: 'status', code: 'closed', message: 'can no longer change: it is closed' })
+  if (matchedCount === 0) throw invalid(alreadyClosed)
 }

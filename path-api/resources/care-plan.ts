@@ -1,0 +1,107 @@
+import { Type } from '@sinclair/typebox'
+import {
+  CarePlanBody,
+  CarePlanReplacement,
+  CarePlanResource,
+  CarePlanSummary,
+  ClosedCarePlan,
+  ClosingWithContents,
+} from '../../schemas/care-plan-resource.ts'
+import { StatusEnum } from '../../schemas/enum.ts'
+import { list } from '../list.ts'
+import { operation } from '../operation.ts'
+import { requireSameId } from './belongings.ts'
+import { answerWith, contentsOf, openOf, planAnswer, planOf, summaryOf } from './care-plan-shown.ts'
+import { inBoth } from './mounts.ts'
+
+const source = 'Endpoints, EHR data; Endpoints, Medical data; Class CarePlan'
+
+const day = (description: string) => Type.Optional(Type.String({ format: 'date', description }))
+
+const filters = {
+  status: Type.Optional(StatusEnum),
+  name: Type.Optional({ ...CarePlanBody.properties.name, description: 'The whole name' }),
+  from: day('Earliest day of creation, in UTC'),
+  to: day('Day of creation, in UTC, before which they were made'),
+}
+
+export const carePlans = inBoth(
+  ({ base, of }) =>
+    list({
+      id: `list${of}CarePlans`,
+      path: `${base}/{ehrId}/careplan`,
+      summary: 'List the care plans of an EHR',
+      description: 'Those that the caller may see, the newest first. Their goals come with a single plan.',
+      source,
+      access: 'ehr:read',
+      query: filters,
+      item: CarePlanSummary,
+      handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) => {
+        const found = await carePlans.list(caller, ehrId, query, page)
+        return { ...found, items: found.items.map(summaryOf) }
+      },
+    }),
+  ({ base, of }) =>
+    operation({
+      id: `create${of}CarePlan`,
+      method: 'post',
+      path: `${base}/{ehrId}/careplan`,
+      summary: 'Create a care plan',
+      source,
+      access: 'ehr:write',
+      body: CarePlanBody,
+      reply: [201, CarePlanResource, 'versioned'],
+      errors: ['RuleViolated', 'Conflict'],
+      handle: async ({ params: { ehrId }, body }, { caller, carePlans, newId }) => {
+        const plan = await carePlans.create(caller, ehrId, body, newId())
+        return planAnswer({ ...plan, goals: [] }, `${base}/${ehrId}/careplan/${plan.id}`)
+      },
+    }),
+  ({ base, of }) =>
+    operation({
+      id: `get${of}CarePlan`,
+      method: 'get',
+      path: `${base}/{ehrId}/careplan/{careplanId}`,
+      summary: 'Show a care plan with its goals and their tasks',
+      source,
+      access: 'plan:read',
+      reply: [200, CarePlanResource, 'versioned'],
+      handle: async ({ params: { ehrId, careplanId } }, { caller, carePlans }) =>
+        planAnswer(await carePlans.get(caller, { id: careplanId, ehrId })),
+    }),
+  ({ base, of }) =>
+    operation({
+      id: `update${of}CarePlan`,
+      method: 'put',
+      path: `${base}/{ehrId}/careplan/{careplanId}`,
+      summary: 'Replace what a care plan says of itself; its goals stay',
+      source,
+      access: 'plan:write',
+      body: CarePlanReplacement,
+      reply: [200, CarePlanResource, 'versioned'],
+      errors: ['IdMismatch', 'RuleViolated'],
+      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
+        const { ehrId, careplanId } = params
+        if (id !== undefined) requireSameId('id', id, careplanId)
+        return planAnswer(await carePlans.replace(caller, { id: careplanId, ehrId }, body, { ifMatch }))
+      },
+    }),
+  ({ base, of }) =>
+    operation({
+      id: `close${of}CarePlan`,
+      method: 'post',
+      path: `${base}/{ehrId}/careplan/{careplanId}/close`,
+      summary: 'Close a care plan',
+      description: 'What is still open in it is named in the answer, and closed too only with `closeOpen`.',
+      source: `${source}; States and transitions`,
+      access: 'plan:write',
+      body: ClosingWithContents,
+      reply: [200, ClosedCarePlan, 'versioned'],
+      errors: ['RuleViolated', 'PreconditionFailed'],
+      handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, ifMatch }) => {
+        const plan = await carePlans.close(caller, { id: careplanId, ehrId }, body, { ifMatch })
+        const tasks = plan.goals.flatMap(({ tasks }) => tasks)
+        return answerWith({ ...planOf(plan), open: openOf(plan.goals, tasks) }, plan, contentsOf(plan))
+      },
+    }),
+)

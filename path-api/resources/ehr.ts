@@ -1,0 +1,82 @@
+import type { StoredEhr } from '../../records/ehrs/ehrs.ts'
+import { EhrBody, EhrResource } from '../../schemas/ehr-resource.ts'
+import { answer } from '../answer.ts'
+import { list } from '../list.ts'
+import { operation } from '../operation.ts'
+
+const source = 'Endpoints, EHR data; Endpoints, Medical data'
+
+const ehrOf = ({ id, subjectId, createdAt, version }: StoredEhr): EhrResource => ({
+  id,
+  subjectId,
+  createdAt,
+  version,
+})
+
+const both = [
+  { path: '/ehr', of: '' },
+  { path: '/med/ehr', of: 'Medical' },
+] as const
+
+export const ehrs = [
+  ...both.flatMap(({ path, of }) => [
+    list({
+      id: `list${of}Ehrs`,
+      path,
+      summary: 'List the EHRs that the caller may see',
+      description:
+        'As their subject, as one who made them, or as a participant of a care plan; the newest first.',
+      source,
+      access: 'user',
+      item: EhrResource,
+      handle: async ({ page }, { caller, ehrs }) => {
+        const found = await ehrs.list(caller, page)
+        return { ...found, items: found.items.map(ehrOf) }
+      },
+    }),
+    operation({
+      id: `create${of}Ehr`,
+      method: 'post',
+      path,
+      summary: 'Create an EHR',
+      description:
+        'An EHR about somebody else, or about a person without an account, is written by its creator too.',
+      source,
+      access: 'user',
+      body: EhrBody,
+      reply: [201, EhrResource, 'versioned'],
+      errors: ['Conflict'],
+      handle: async ({ body: { subjectId } }, { caller, ehrs, newId }) => {
+        const ehr = await ehrs.create(caller, subjectId ?? caller.userId, newId())
+        return answer(ehrOf(ehr), { version: ehr.version, location: `/med/ehr/${ehr.id}` })
+      },
+    }),
+  ]),
+  operation({
+    id: 'deleteEhr',
+    method: 'delete',
+    path: '/med/ehr/{ehrId}',
+    summary: 'Delete an EHR with all that is registered in it',
+    description:
+      'It is gone for everyone at once. For 30 days an administrator can bring it back, then it is removed for good; ' +
+      'the audit stays.',
+    source: 'Endpoints, Medical data',
+    access: 'ehr:delete',
+    reply: [204],
+    handle: ({ params: { ehrId } }, { caller, ehrs, ifMatch }) => ehrs.remove(caller, ehrId, ifMatch),
+  }),
+  operation({
+    id: 'restoreEhr',
+    method: 'post',
+    path: '/med/ehr/{ehrId}/restore',
+    summary: 'Bring back an EHR that was deleted less than 30 days ago',
+    source: 'EHR data: deletion can be undone for 30 days',
+    extra: true,
+    access: 'admin',
+    reply: [200, EhrResource, 'versioned'],
+    handle: async ({ params: { ehrId } }, { caller, ehrs }) => {
+      const ehr = await ehrs.restore(caller, ehrId)
+      return answer(ehrOf(ehr), { version: ehr.version })
+    },
+  }),
+]

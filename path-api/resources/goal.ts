@@ -1,0 +1,90 @@
+import {
+  ClosedGoal,
+  ClosingWithContents,
+  GoalBody,
+  GoalReplacement,
+  GoalResource,
+} from '../../schemas/care-plan-resource.ts'
+import { operation } from '../operation.ts'
+import { requireSameId } from './belongings.ts'
+import { answerWith, goalAnswer, goalOf, openOf } from './care-plan-shown.ts'
+import { inBoth } from './mounts.ts'
+
+const source = 'Endpoints, EHR data; Endpoints, Medical data; Class Goal'
+
+interface GoalParams {
+  ehrId: string
+  careplanId: string
+  goalId: string
+}
+
+const keyOf = ({ ehrId, careplanId, goalId }: GoalParams) => ({ id: goalId, ehrId, carePlanId: careplanId })
+
+export const goals = [
+  operation({
+    id: 'getMedicalGoal',
+    method: 'get',
+    path: '/med/{ehrId}/careplan/{careplanId}/goal/{goalId}',
+    summary: 'Show a goal with its tasks',
+    source: 'Endpoints, Medical data',
+    access: 'plan:read',
+    reply: [200, GoalResource, 'versioned'],
+    handle: async ({ params }, { caller, carePlans }) =>
+      goalAnswer(await carePlans.goals.get(caller, keyOf(params))),
+  }),
+  ...inBoth(
+    ({ base, of }) =>
+      operation({
+        id: `add${of}Goal`,
+        method: 'post',
+        path: `${base}/{ehrId}/careplan/{careplanId}/goal`,
+        summary: 'Add a goal to a care plan',
+        description: 'A plan takes 100 goals, and none once it is closed.',
+        source,
+        access: 'plan:write',
+        body: GoalBody,
+        reply: [201, GoalResource, 'versioned'],
+        errors: ['RuleViolated', 'Conflict'],
+        handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, newId }) => {
+          const place = { ehrId, carePlanId: careplanId }
+          const goal = await carePlans.goals.create(caller, place, body, newId())
+          const location = `${base}/${ehrId}/careplan/${careplanId}/goal/${goal.id}`
+          return goalAnswer({ ...goal, tasks: [] }, location)
+        },
+      }),
+    ({ base, of }) =>
+      operation({
+        id: `update${of}Goal`,
+        method: 'put',
+        path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}`,
+        summary: 'Replace what a goal says of itself; its tasks stay',
+        source,
+        access: 'plan:write',
+        body: GoalReplacement,
+        reply: [200, GoalResource, 'versioned'],
+        errors: ['IdMismatch', 'RuleViolated'],
+        handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
+          if (id !== undefined) requireSameId('id', id, params.goalId)
+          return goalAnswer(await carePlans.goals.replace(caller, keyOf(params), body, { ifMatch }))
+        },
+      }),
+    ({ base, of }) =>
+      operation({
+        id: `close${of}Goal`,
+        method: 'post',
+        path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/close`,
+        summary: 'Close a goal',
+        description:
+          'The tasks that are still open are named in the answer, and closed too only with `closeOpen`.',
+        source: `${source}; States and transitions`,
+        access: 'plan:write',
+        body: ClosingWithContents,
+        reply: [200, ClosedGoal, 'versioned'],
+        errors: ['RuleViolated', 'PreconditionFailed'],
+        handle: async ({ params, body }, { caller, carePlans, ifMatch }) => {
+          const goal = await carePlans.goals.close(caller, keyOf(params), body, { ifMatch })
+          return answerWith({ ...goalOf(goal), open: openOf([], goal.tasks) }, goal, goal.tasks)
+        },
+      }),
+  ),
+]

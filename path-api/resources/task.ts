@@ -1,0 +1,110 @@
+import { Type } from '@sinclair/typebox'
+import { Closing, TaskBody, TaskReplacement, TaskResource } from '../../schemas/care-plan-resource.ts'
+import { id } from '../../schemas/common.ts'
+import { Task } from '../../schemas/task.ts'
+import { answer } from '../answer.ts'
+import { list } from '../list.ts'
+import { operation } from '../operation.ts'
+import { requireSameId } from './belongings.ts'
+import { taskOf } from './care-plan-shown.ts'
+import { inBoth } from './mounts.ts'
+
+const source = 'Endpoints, EHR data; Endpoints, Medical data'
+
+interface TaskParams {
+  ehrId: string
+  careplanId: string
+  goalId: string
+  taskId: string
+}
+
+const keyOf = ({ ehrId, careplanId, goalId, taskId }: TaskParams) => ({
+  id: taskId,
+  ehrId,
+  carePlanId: careplanId,
+  goalId,
+})
+
+const filters = {
+  assignee: Task.properties.assignee,
+  carePlanId: Type.Optional(id('the care plan that they belong to')),
+  dueBefore: Type.Optional(
+    Type.String({
+      format: 'date',
+      description: 'Day before which they are due; tasks without a due date are then left out',
+    }),
+  ),
+}
+
+export const tasks = inBoth(
+  ({ base, of }) =>
+    list({
+      id: `list${of}Todo`,
+      path: `${base}/{ehrId}/careplan/todo`,
+      summary: 'List the open tasks of an EHR',
+      description:
+        'Those of the care plans that the caller may see: the longest overdue first, those without a due date last. ' +
+        'Open tasks of a closed plan or goal are among them.',
+      source,
+      access: 'ehr:read',
+      query: filters,
+      item: TaskResource,
+      handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) => {
+        const found = await carePlans.tasks.todo(caller, ehrId, query, page)
+        return { ...found, items: found.items.map(taskOf) }
+      },
+    }),
+  ({ base, of }) =>
+    operation({
+      id: `add${of}Task`,
+      method: 'post',
+      path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task`,
+      summary: 'Add a task to a goal',
+      description: 'A goal takes 100 tasks, and none once it or its plan is closed.',
+      source,
+      access: 'plan:write',
+      body: TaskBody,
+      reply: [201, TaskResource, 'versioned'],
+      errors: ['RuleViolated', 'Conflict'],
+      handle: async ({ params, body }, { caller, carePlans, newId }) => {
+        const { ehrId, careplanId, goalId } = params
+        const place = { ehrId, carePlanId: careplanId, goalId }
+        const task = await carePlans.tasks.create(caller, place, body, newId())
+        const location = `${base}/${ehrId}/careplan/${careplanId}/goal/${goalId}/task/${task.id}`
+        return answer(taskOf(task), { version: task.version, location })
+      },
+    }),
+  ({ base, of }) =>
+    operation({
+      id: `update${of}Task`,
+      method: 'put',
+      path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task/{taskId}`,
+      summary: 'Replace a task',
+      source,
+      access: 'plan:write',
+      body: TaskReplacement,
+      reply: [200, TaskResource, 'versioned'],
+      errors: ['IdMismatch', 'RuleViolated'],
+      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
+        if (id !== undefined) requireSameId('id', id, params.taskId)
+        const task = await carePlans.tasks.replace(caller, keyOf(params), body, { ifMatch })
+        return answer(taskOf(task), { version: task.version })
+      },
+    }),
+  ({ base, of }) =>
+    operation({
+      id: `close${of}Task`,
+      method: 'post',
+      path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task/{taskId}/close`,
+      summary: 'Close a task',
+      source: `${source}; States and transitions`,
+      access: 'plan:write',
+      body: Closing,
+      reply: [200, TaskResource, 'versioned'],
+      errors: ['RuleViolated', 'PreconditionFailed'],
+      handle: async ({ params, body }, { caller, carePlans, ifMatch }) => {
+        const task = await carePlans.tasks.close(caller, keyOf(params), body, { ifMatch })
+        return answer(taskOf(task), { version: task.version })
+      },
+    }),
+)

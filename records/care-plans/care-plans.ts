@@ -1,0 +1,150 @@
+import type { Static } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import type {
+  CarePlanBody,
+  CarePlanReplacement,
+  ClosingWithContents,
+} from '../../schemas/care-plan-resource.ts'
+import { planPermissions } from '../access.ts'
+import type { Caller } from '../caller.ts'
+import type { Ehrs } from '../ehrs/ehrs.ts'
+import type { Page, PageQuery } from '../listing.ts'
+import { unlessMade } from '../profiles/once.ts'
+import { createPlanRoles } from '../roles.ts'
+import { inTransaction, type Records, type Transaction } from '../transaction.ts'
+import { auditingRefusal, requireWritableEhr, takeTurn } from './context.ts'
+import { Goals } from './goals.ts'
+import { judgeNew } from './judge.ts'
+import { Part, type PartKey, set, type Writing } from './part.ts'
+import { type PlanStores, planStores, type StoredPlan } from './stores.ts'
+import { Tasks } from './tasks.ts'
+import { type WholePlan, wholePlan } from './whole.ts'
+
+export type PageOf = Omit<PageQuery<unknown>, 'where'>
+
+/** What a list of care plans can be narrowed by; dates as YYYY-MM-DD, `from` inclusive, `to` exclusive, in UTC. */
+export interface PlanFilter {
+  status?: StoredPlan['status'] | undefined
+  name?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+}
+
+/** The care plans of the EHRs, with their goals and tasks. */
+export class CarePlans {
+  readonly #records: Records
+  readonly #ehrs: Ehrs
+  readonly #part
+  readonly stores: PlanStores
+  readonly goals: Goals
+  readonly tasks: Tasks
+
+  constructor(records: Records, ehrs: Ehrs) {
+    this.#records = records
+    this.#ehrs = ehrs
+    this.stores = planStores(records)
+    this.#part = new Part('CarePlan', this.stores.plans)
+    this.goals = new Goals(records, this.stores)
+    this.tasks = new Tasks(records, this.stores, ehrs)
+  }
+
+  /** The collections and the indexes that they need: server start creates them. */
+  indexes(): [collection: string, IndexDescription[]][] {
+    return Object.values(this.stores).map((store) => store.indexes())
+  }
+
+  /** The care plans that the caller may read, the newest first. @throws NotFound when the EHR is none of his */
+  async list(
+    caller: Caller,
+    ehrId: string,
+    { status, name, from, to }: PlanFilter,
+    page: PageOf,
+  ): Promise<Page<StoredPlan>> {
+    const createdAt = { from: startOf(from), to: startOf(to) }
+    const where = { ehrId, status, name, createdAt }
+    const found = await this.stores.plans.list(caller, 'newest', { where, ...page })
+    if (found.items.length === 0) await this.#ehrs.get(caller, ehrId)
+    return found
+  }
+
+  /** @throws NotFound */
+  async get(caller: Caller, key: PartKey): Promise<WholePlan> {
+    return wholePlan(this.stores, caller, await this.stores.plans.get(caller, key))
+  }
+
+  /** @throws NotFound; Forbidden for one who may only read the EHR; RuleViolated */
+  create(caller: Caller, ehrId: string, body: Static<typeof CarePlanBody>, id: string): Promise<StoredPlan> {
+    return unlessMade(
+      () =>
+        auditingRefusal(this.#records, caller, 'CarePlan', ehrId, () =>
+          inTransaction(this.#records, (tx) => this.createIn(tx, caller, ehrId, body, id)),
+        ),
+      () => this.stores.plans.get(caller, { id, ehrId }),
+    )
+  }
+
+  /** The same as a part of a transaction. */
+  async createIn(
+    tx: Transaction,
+    caller: Caller,
+    ehrId: string,
+    body: Static<typeof CarePlanBody>,
+    id: string,
+  ): Promise<StoredPlan> {
+    await takeTurn(this.#records, tx, ehrId)
+    const subjectId = await requireWritableEhr(this.#records, tx, caller, ehrId)
+    const plan = { anonymous: false, ...set(body), ehrId }
+    judgeNew('CarePlan', plan)
+    const created = await this.stores.plans.create(
+      caller,
+      { ...plan, status: 'ACTIVE' },
+      planPermissions(ehrId, id, subjectId),
+      { tx, id },
+    )
+    await createPlanRoles(this.#records, tx.session, ehrId, id)
+    return created
+  }
+
+  /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
+  async replace(
+    caller: Caller,
+    key: PartKey,
+    body: Omit<Static<typeof CarePlanReplacement>, 'id'>,
+    options: Writing,
+  ): Promise<WholePlan> {
+    return wholePlan(this.stores, caller, await this.#part.replace(caller, key, body, options))
+  }
+
+  /**
+   * Closes a plan, and with `closeOpen` what is open in it; else that stays open.
+   * @throws as replace; RuleViolated when it is closed already
+   */
+  close(
+    caller: Caller,
+    key: PartKey,
+    closing: ClosingWithContents,
+    { ifMatch }: Writing,
+  ): Promise<WholePlan> {
+    return inTransaction(this.#records, async (tx) => {
+      const plan = await this.#part.close(caller, key, closing, { tx, ifMatch })
+      await takeTurn(this.#records, tx, key.ehrId)
+      const whole = await wholePlan(this.stores, caller, plan, tx)
+      if (!closing.closeOpen) return whole
+      const { status = 'COMPLETED' } = closing
+      const goals = []
+      for (const goal of whole.goals) goals.push(await this.goals.closeWhole(caller, goal, { status }, tx))
+      return { ...whole, goals }
+    })
+  }
+
+  history(caller: Caller, key: PartKey, page: PageOf) {
+    return this.#part.history(caller, key, page)
+  }
+
+  /** @throws as replace; NotFound for a version that is not known */
+  async restore(caller: Caller, key: PartKey, version: number, options: Writing): Promise<WholePlan> {
+    return wholePlan(this.stores, caller, await this.#part.restore(caller, key, version, options))
+  }
+}
+
+const startOf = (date: string | undefined) => date && `${date}T00:00:00.000Z`

@@ -1,0 +1,111 @@
+import type { Static } from '@sinclair/typebox'
+import type {
+  Closing,
+  ClosingWithContents,
+  GoalBody,
+  GoalReplacement,
+} from '../../schemas/care-plan-resource.ts'
+import type { Caller } from '../caller.ts'
+import { unlessMade } from '../profiles/once.ts'
+import { inTransaction, type Records, type Transaction } from '../transaction.ts'
+import type { PageOf } from './care-plans.ts'
+import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts'
+import { judgeNew, refuseViolations } from './judge.ts'
+import { Part, type PartKey, set, type Writing } from './part.ts'
+import { crowding } from './rules.ts'
+import type { PlanStores, StoredGoal, StoredTask } from './stores.ts'
+import { type WholeGoal, wholeGoal } from './whole.ts'
+
+/** The goals of the care plans. */
+export class Goals {
+  readonly #records: Records
+  readonly #stores: PlanStores
+  readonly #part
+  readonly #tasks
+
+  constructor(records: Records, stores: PlanStores) {
+    this.#records = records
+    this.#stores = stores
+    this.#part = new Part('Goal', stores.goals)
+    this.#tasks = new Part('Task', stores.tasks)
+  }
+
+  /** @throws NotFound */
+  async get(caller: Caller, key: PartKey): Promise<WholeGoal> {
+    return wholeGoal(this.#stores, caller, await this.#stores.goals.get(caller, key))
+  }
+
+  /** @throws NotFound; Forbidden; RuleViolated, also when the plan is closed or full */
+  create(caller: Caller, place: Place, body: Static<typeof GoalBody>, id: string): Promise<StoredGoal> {
+    const goal = { ...set(body), ...place }
+    return unlessMade(
+      () =>
+        auditingRefusal(this.#records, caller, 'Goal', place.ehrId, () =>
+          inTransaction(this.#records, async (tx) => {
+            await takeTurn(this.#records, tx, place.ehrId)
+            const permissions = await requireOpen(this.#records, tx, caller, place)
+            refuseViolations(await crowding(this.#records, 'Goal', place, tx.session))
+            judgeNew('Goal', goal)
+            return this.#stores.goals.create(caller, { ...goal, status: 'ACTIVE' }, permissions, { tx, id })
+          }),
+        ),
+      () => this.#stores.goals.get(caller, { id, ...place }),
+    )
+  }
+
+  /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
+  async replace(
+    caller: Caller,
+    key: PartKey,
+    body: Omit<Static<typeof GoalReplacement>, 'id'>,
+    options: Writing,
+  ): Promise<WholeGoal> {
+    return wholeGoal(this.#stores, caller, await this.#part.replace(caller, key, body, options))
+  }
+
+  /**
+   * Closes a goal, and with `closeOpen` its open tasks; else they stay open.
+   * @throws as replace; RuleViolated when it is closed already
+   */
+  close(
+    caller: Caller,
+    key: PartKey,
+    closing: ClosingWithContents,
+    { ifMatch }: Writing,
+  ): Promise<WholeGoal> {
+    return inTransaction(this.#records, async (tx) => {
+      const goal = await this.#part.close(caller, key, closing, { tx, ifMatch })
+      await takeTurn(this.#records, tx, key.ehrId)
+      const whole = await wholeGoal(this.#stores, caller, goal, tx)
+      const { status = 'COMPLETED', closeOpen } = closing
+      return closeOpen ? this.closeWhole(caller, whole, { status }, tx) : whole
+    })
+  }
+
+  /** Closes what is open of a goal and its tasks. */
+  async closeWhole(
+    caller: Caller,
+    { tasks, ...goal }: WholeGoal,
+    closing: Closing,
+    tx: Transaction,
+  ): Promise<WholeGoal> {
+    const keyOf = ({ id, ehrId }: StoredGoal | StoredTask) => ({ id, ehrId })
+    const closed =
+      goal.status === 'ACTIVE' ? await this.#part.close(caller, keyOf(goal), closing, { tx }) : goal
+    const closedTasks: StoredTask[] = []
+    for (const task of tasks) {
+      const open = task.status === 'ACTIVE'
+      closedTasks.push(open ? await this.#tasks.close(caller, keyOf(task), closing, { tx }) : task)
+    }
+    return { ...closed, tasks: closedTasks }
+  }
+
+  history(caller: Caller, key: PartKey, page: PageOf) {
+    return this.#part.history(caller, key, page)
+  }
+
+  /** @throws as replace; NotFound for a version that is not known */
+  async restore(caller: Caller, key: PartKey, version: number, options: Writing): Promise<WholeGoal> {
+    return wholeGoal(this.#stores, caller, await this.#part.restore(caller, key, version, options))
+  }
+}

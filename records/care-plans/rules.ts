@@ -1,0 +1,43 @@
+import type { ClientSession } from 'mongodb'
+import type { ClassName } from '../../schemas/classes.ts'
+import type { Violation } from '../../schemas/violation.ts'
+import { type Database, documentsOf } from '../database.ts'
+
+/** Goals in a care plan, and tasks in a goal, closed ones included: a plan can be read as a whole. */
+export const MOST_IN = { CarePlan: 100, Goal: 100 } as const
+
+/** A status leaves ACTIVE once. */
+export const alreadyClosed: Violation = {
+  path: 'status',
+  code: 'closed',
+  message: 'can no longer change: it is closed',
+}
+
+/** Nothing is registered in what is closed. */
+export const isClosed = (container: 'CarePlan' | 'Goal'): Violation => ({
+  path: container === 'CarePlan' ? 'carePlanId' : 'goalId',
+  code: 'closed',
+  message: `names a ${container === 'CarePlan' ? 'care plan' : 'goal'} that is closed`,
+})
+
+/** What forbids one more goal in this care plan, or one more task of this goal. */
+export async function crowding(
+  database: Database,
+  className: ClassName,
+  { carePlanId, goalId }: { carePlanId: string; goalId?: string | undefined },
+  session?: ClientSession,
+): Promise<Violation[]> {
+  if (className !== 'Goal' && className !== 'Task') return []
+  const [path, container, siblings] =
+    className === 'Goal'
+      ? (['carePlanId', 'CarePlan', { carePlanId }] as const)
+      : (['goalId', 'Goal', { goalId }] as const)
+  const limit = MOST_IN[container]
+  const count = await documentsOf(database, className).countDocuments(siblings, {
+    limit,
+    ...(session && { session }),
+  })
+  if (count < limit) return []
+  const message = `names a ${className === 'Goal' ? 'care plan with' : 'goal with'} ${limit} ${className.toLowerCase()}s: no more fit`
+  return [{ path, code: 'full', message }]
+}

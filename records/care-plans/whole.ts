@@ -1,0 +1,59 @@
+import type { Caller } from '../caller.ts'
+import type { Page, PageQuery } from '../listing.ts'
+import type { Transaction } from '../transaction.ts'
+import type { PlanStores, StoredGoal, StoredPlan, StoredTask } from './stores.ts'
+
+export interface WholeGoal extends StoredGoal {
+  tasks: StoredTask[]
+}
+export interface WholePlan extends StoredPlan {
+  goals: WholeGoal[]
+}
+
+/** A care plan with its goals and their tasks. */
+export async function wholePlan(
+  { goals, tasks }: PlanStores,
+  caller: Caller,
+  plan: StoredPlan,
+  tx?: Transaction,
+): Promise<WholePlan> {
+  const where = { carePlanId: plan.id, ehrId: plan.ehrId }
+  const ofPlan = [
+    () => everything((page) => goals.list(caller, 'ofPlan', { where, ...page }, { tx })),
+    () => everything((page) => tasks.list(caller, 'ofPlan', { where, ...page }, { tx })),
+  ] as const
+  // A transaction does one thing at a time.
+  const [foundGoals, foundTasks] = tx
+    ? [await ofPlan[0](), await ofPlan[1]()]
+    : await Promise.all([ofPlan[0](), ofPlan[1]()])
+  const byGoal = new Map<string, StoredTask[]>(foundGoals.map(({ id }) => [id, []]))
+  for (const task of foundTasks) byGoal.get(task.goalId)?.push(task)
+  return { ...plan, goals: foundGoals.map((goal) => ({ ...goal, tasks: byGoal.get(goal.id) ?? [] })) }
+}
+
+/** A goal with its tasks. */
+export async function wholeGoal(
+  { tasks }: PlanStores,
+  caller: Caller,
+  goal: StoredGoal,
+  tx?: Transaction,
+): Promise<WholeGoal> {
+  const where = { goalId: goal.id, carePlanId: goal.carePlanId }
+  return {
+    ...goal,
+    tasks: await everything((page) => tasks.list(caller, 'ofGoal', { where, ...page }, { tx })),
+  }
+}
+
+type PageOf = Pick<PageQuery<unknown>, 'limit' | 'cursor'>
+
+async function everything<R>(list: (page: PageOf) => Promise<Page<R>>): Promise<R[]> {
+  const all: R[] = []
+  let cursor: string | undefined
+  do {
+    const { items, next }: Page<R> = await list({ limit: 1000, cursor })
+    all.push(...items)
+    cursor = next ?? undefined
+  } while (cursor !== undefined)
+  return all
+}

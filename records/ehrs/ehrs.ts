@@ -1,0 +1,87 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import { Ehr } from '../../schemas/ehr.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { pathForm } from '../../schemas/path-form.ts'
+import { ehrPermissions } from '../access.ts'
+import type { Caller } from '../caller.ts'
+import type { Page, PageQuery } from '../listing.ts'
+import type { Saved } from '../parse-format.ts'
+import { unlessMade } from '../profiles/once.ts'
+import { createEhrRoles } from '../roles.ts'
+import { Store } from '../store.ts'
+import { inTransaction, type Records } from '../transaction.ts'
+import { removeSoftly, restoreRemoved } from './removed.ts'
+
+const schema = Type.Object(pathForm(Ehr.properties))
+
+export type StoredEhr = Saved<Static<typeof schema>>
+
+/** The electronic health records: the documents of the class Ehr. */
+export class Ehrs {
+  readonly #records: Records
+  readonly store
+
+  constructor(records: Records) {
+    this.#records = records
+    this.store = new Store(records, {
+      collection: 'Ehr',
+      schema,
+      ehr: 'id',
+      lists: { newest: { by: [], sort: 'createdAt', order: 'desc' } },
+    })
+  }
+
+  /** The collections and the indexes that they need: server start creates them. */
+  indexes(): [collection: string, IndexDescription[]][] {
+    return [this.store.indexes()]
+  }
+
+  /** Those whose subject or creator the caller is, and those in whose care plans he takes part; the newest first. */
+  list(caller: Caller, page: Omit<PageQuery<unknown>, 'where'>): Promise<Page<StoredEhr>> {
+    return this.store.list(caller, 'newest', { where: {}, ...page })
+  }
+
+  /** @throws NotFound */
+  get(caller: Caller, id: string): Promise<StoredEhr> {
+    return this.store.get(caller, { id })
+  }
+
+  /** Makes an EHR about the subject, who reads and writes it; so does the caller when it is somebody else. */
+  create(caller: Caller, subjectId: string, id: string): Promise<StoredEhr> {
+    const writer = caller.userId === subjectId ? undefined : caller.userId
+    return unlessMade(
+      () =>
+        inTransaction(this.#records, async (tx) => {
+          const permissions = ehrPermissions(id, subjectId)
+          const ehr = await this.store.create(caller, { subjectId }, permissions, { tx, id })
+          await createEhrRoles(this.#records, tx.session, id, writer)
+          return ehr
+        }),
+      () => this.get(caller, id),
+    )
+  }
+
+  /**
+   * Removes an EHR with all that hangs on it, for everyone and at once; an administrator can bring it back for 30 days.
+   * @throws NotFound; Forbidden for one who is neither its subject nor an administrator; PreconditionFailed
+   */
+  async remove(caller: Caller, id: string, ifMatch: readonly number[] | '*' | undefined): Promise<void> {
+    const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
+    await inTransaction(this.#records, async (tx) => {
+      const { subjectId } = await this.store.get(by, { id }, { tx })
+      if (!by.unrestricted && subjectId !== caller.userId) throw new ServiceError('Forbidden')
+      await removeSoftly(this.#records, tx, { ehrId: id, subjectId })
+      await this.store.remove(by, { id }, { tx, ifMatch })
+    })
+  }
+
+  /** Brings back an EHR that was removed less than 30 days ago. @throws NotFound */
+  async restore(caller: Caller, id: string): Promise<StoredEhr> {
+    const by = { ...caller, unrestricted: true as const }
+    await inTransaction(this.#records, (tx) => restoreRemoved(this.#records, tx, by, id))
+    return this.get(by, id)
+  }
+}
+
+const isAdmin = ({ roles }: Caller): boolean => roles.includes('admin')

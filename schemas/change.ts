@@ -1,0 +1,39 @@
+import { type TObject, type TProperties, Type } from '@sinclair/typebox'
+import { closed, id } from './common.ts'
+import { nullable } from './nullable.ts'
+
+const about = {
+  version: Type.Integer({ minimum: 1, description: 'The version that the change made' }),
+  at: Type.String({ format: 'date-time', description: 'When it was made' }),
+  userId: { ...id('the user who made it'), examples: ['n4Fq2LxT0a'] },
+  application: Type.String({ description: 'By which application', examples: ['path family'] }),
+  action: Type.Unsafe<'create' | 'update' | 'delete'>({
+    type: 'string',
+    enum: ['create', 'update', 'delete'],
+    description: 'What was done',
+  }),
+  announced: Type.Boolean({
+    description: 'Whether it was written down before it was done: after a crash it may not have been',
+    examples: [false],
+  }),
+  changed: Type.Array(Type.String(), {
+    description: 'The names of the properties that an update changed',
+    examples: [['notes']],
+  }),
+}
+
+/** A line in the history of a resource. */
+export const changeOf = <P extends TProperties>(name: string, what: string, former: TObject<P>) =>
+  closed(`${name}Change`, `A change of a ${what}`, {
+    ...about,
+    before: nullable(
+      Type.Object(former.properties, {
+        additionalProperties: false,
+        description: `The ${what} before the change; null when it was new`,
+      }),
+    ),
+  })
+
+export const Restoration = closed('Restoration', 'Which version to bring back', {
+  version: Type.Integer({ minimum: 1, description: 'A former version', examples: [1] }),
+})

@@ -1,0 +1,41 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { closed, id, KEPT, kept, line, moment, text } from './common.ts'
+import { ClosingStatusEnum, PeriodEnum, PriorityEnum, StatusEnum } from './enum.ts'
+
+const repeat = Type.Object(
+  {
+    every: Type.Integer({ minimum: 1, maximum: 366, description: 'Periods between two repetitions' }),
+    period: PeriodEnum,
+  },
+  { additionalProperties: false, description: 'How often it is to be done, until the task is closed' },
+)
+
+export const Task = closed('Task', 'A task of a goal', {
+  ...kept,
+  ehrId: id('the EHR'),
+  carePlanId: id('the care plan'),
+  goalId: id('the goal that it serves'),
+  name: line('What is to be done', 'Measure blood pressure'),
+  dueDate: Type.Optional(moment('When it should be done')),
+  description: Type.Optional(text('How it is to be done', 'Sitting, after five minutes of rest')),
+  assignee: Type.Optional(line('Who is to do it: a user id, or another person reference', 'n4Fq2LxT0a')),
+  priority: Type.Optional(PriorityEnum),
+  repeat: Type.Optional(repeat),
+  notes: Type.Optional(text('Notes on the task', 'Left arm')),
+  achievementDate: Type.Optional(moment('Actual end date')),
+  outcome: Type.Optional(text('What came of the task', 'Done for a week')),
+  status: StatusEnum,
+})
+export type Task = Static<typeof Task>
+
+export const TaskCreate = Type.Omit(Task, [...KEPT, 'achievementDate', 'outcome', 'status'], {
+  $id: 'TaskCreate',
+})
+
+export const TaskUpdate = Type.Composite(
+  [
+    Type.Partial(Type.Omit(Task, [...KEPT, 'ehrId', 'carePlanId', 'goalId', 'status'])),
+    Type.Object({ status: Type.Optional(ClosingStatusEnum) }),
+  ],
+  { $id: 'TaskUpdate', description: 'What may change in a task', additionalProperties: false },
+)
