@@ -3,13 +3,13 @@ import { health } from '../path-api/resources/health.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
 import type { Services } from '../path-api/services.ts'
 import type { Database } from '../records/database.ts'
-import type { Profiles } from '../records/profiles/profiles.ts'
 import { type OpenAccounts, openAccounts } from './accounts/accounts.ts'
 import type { Config } from './config.ts'
 import type { Connection } from './connection.ts'
 import type { Log } from './log.ts'
 import { appName } from './mail/parse-adapter.ts'
 import type { MailQueue } from './mail/queue.ts'
+import type { RecordServices } from './records.ts'
 
 export interface PathFamilyParts {
   config: Config
@@ -17,7 +17,7 @@ export interface PathFamilyParts {
   log: Log
   database: Connection
   mails: MailQueue
-  profiles: Profiles
+  records: RecordServices['services']
   draining: () => boolean
 }
 
@@ -37,13 +37,13 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
     const services = { readiness } as Partial<Services> as Services
     return { options: { ...optionsOf(parts, services), operations: health }, close: async () => {} }
   }
-  const { profiles } = parts
+  const { records } = parts
   const accounts = await openAccounts({
     ...parts,
     sendMail: (mail) => parts.mails.enqueue({ ...mail, data: { appName, ...mail.data } }),
-    removals: [(session, mvUid) => profiles.forget(session, mvUid)],
+    removals: [(session, mvUid) => records.profiles.forget(session, mvUid)],
   })
-  const services = { readiness, profiles, ...accounts.services }
+  const services = { readiness, ...records, ...accounts.services }
   return {
     options: optionsOf(parts, services, accounts),
     accounts,

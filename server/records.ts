@@ -1,12 +1,15 @@
+import type { Services } from '../path-api/services.ts'
 import { auditIndexes, openAudit } from '../records/audit.ts'
 import { removeEntriesBefore } from '../records/audit-checkpoint.ts'
+import { CarePlans } from '../records/care-plans/care-plans.ts'
+import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
 import type { Config } from './config.ts'
 import type { Connection } from './connection.ts'
 import type { Log } from './log.ts'
 
 export interface RecordServices {
-  profiles: Profiles
+  services: Pick<Services, 'profiles' | 'ehrs' | 'carePlans'>
   close(): Promise<void>
 }
 
@@ -20,15 +23,18 @@ export async function openRecords(
   const onFault = (err: unknown) => log.error({ err }, 'The heads of the audit could not be signed')
   const audit = await openAudit({ db, key: config.auditKey, clock, onFault })
   const endRemoval = removeOldEntries(db, config, log)
-  const profiles = new Profiles({ client, db, clock, audit })
-  for (const [collection, indexes] of [...Object.entries(auditIndexes), ...profiles.indexes()]) {
+  const records = { client, db, clock, audit }
+  const ehrs = new Ehrs(records)
+  const services = { profiles: new Profiles(records), ehrs, carePlans: new CarePlans(records, ehrs) }
+  const needed = Object.values(services).flatMap((service) => service.indexes())
+  for (const [collection, indexes] of [...Object.entries(auditIndexes), ...needed]) {
     if (indexes.length > 0) await db.collection(collection).createIndexes(indexes)
   }
   const close = async () => {
     await endRemoval()
     await audit.close()
   }
-  return { profiles, close }
+  return { services, close }
 }
 
 const DAY_MS = 86_400_000

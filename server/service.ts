@@ -108,10 +108,10 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   if (!config.open)
     onStop(await startUpkeep(database, (err) => log.error({ err }, 'The upkeep of the records failed')))
 
-  const { profiles, close } = await openRecords(database, config, log)
+  const { services: records, close } = await openRecords(database, config, log)
   onStop(close)
   const draining = () => state.draining
-  const parts = { config, publicUrl, log, database, mails, profiles, draining }
+  const parts = { config, publicUrl, log, database, mails, records, draining }
   const pathFamily = await openPathFamily(parts)
   onStop(() => pathFamily.close())
   const app = await createApp({
