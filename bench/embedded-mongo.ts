@@ -96,9 +96,10 @@ async function writes(readings: Collection<Reading>, documents: number) {
   report('insertMany', (await perSecond(Math.ceil(documents / 1000), 1, batch)) * 1000, 'documents/s')
 
   const insert = (from: number) => (n: number) => readings.insertOne(reading(1e9 + from + n))
+  let updates = 0
   const update = (n: number) => {
-    const _id = (n * 7919) % documents
-    return readings.updateOne({ _id }, { $set: { systolic: 200, at: new Date(start + _id * minute + 1) } })
+    const at = new Date(start + ++updates)
+    return readings.updateOne({ _id: (n * 7919) % documents }, { $set: { systolic: 90 + (updates % 90), at } })
   }
   progress('insertOne')
   report('insertOne, 64 at a time', await perSecond(20_000, 64, insert(0)), '/s', { least: 5000 })
