@@ -1,4 +1,4 @@
-import { type Collection, type Db, MongoServerError } from 'mongodb'
+import type { ClientSession, Collection, Db } from 'mongodb'
 import { entriesOf } from './audit.ts'
 import { endOfChain, type Head, macOf, placeOf, START, sameMac, startOfChain } from './audit-chain.ts'
 
@@ -31,9 +31,12 @@ export async function shortenedChains(db: Db): Promise<string[]> {
   return checkpoints.map(({ _id }) => _id)
 }
 
+/** Entries that are removed in one transaction. */
+const BATCH = 1000
+
 /**
  * Removes the entries from before a moment, of each chain up to the first one that is younger. A signed checkpoint
- * takes their place first, so that the chain still verifies, whenever this is interrupted.
+ * takes their place in the same transaction, so that the chain verifies all the while.
  * @returns how many were removed
  */
 export async function removeEntriesBefore(db: Db, key: string, moment: Date): Promise<number> {
@@ -42,35 +45,35 @@ export async function removeEntriesBefore(db: Db, key: string, moment: Date): Pr
   let first = await entries.findOne({}, { sort: { _id: 1 } })
   while (first) {
     const { chain } = placeOf(first._id)
-    removed += await shorten(db, key, chain, moment)
-    first = await entries.findOne({ _id: { $gt: endOfChain(chain) } }, { sort: { _id: 1 } })
+    const batch = await db.client.withSession((session) =>
+      session.withTransaction(() => shorten(db, key, chain, moment, session)),
+    )
+    removed += batch
+    const from = batch < BATCH ? endOfChain(chain) : startOfChain(chain)
+    first = await entries.findOne({ _id: { $gt: from } }, { sort: { _id: 1 } })
   }
   return removed
 }
 
-async function shorten(db: Db, key: string, chain: string, moment: Date): Promise<number> {
+async function shorten(
+  db: Db,
+  key: string,
+  chain: string,
+  moment: Date,
+  session: ClientSession,
+): Promise<number> {
   const entries = entriesOf(db)
   const $gt = startOfChain(chain)
-  const $lt = endOfChain(chain)
-  const younger = await entries.findOne({ _id: { $gt, $lt }, at: { $gte: moment } }, { sort: { _id: 1 } })
-  const last = await entries.findOne({ _id: { $gt, $lt: younger?._id ?? $lt } }, { sort: { _id: -1 } })
+  const inChain = { _id: { $gt, $lt: endOfChain(chain) } }
+  const oldest = await entries.find(inChain, { session }).sort({ _id: 1 }).limit(BATCH).toArray()
+  const younger = oldest.findIndex(({ at }) => at >= moment)
+  const old = younger < 0 ? oldest : oldest.slice(0, younger)
+  const last = old.at(-1)
   if (!last) return 0
-  await advance(db, key, {
-    _id: chain,
-    sequence: placeOf(last._id).sequence,
-    mac: last.mac,
-    removedBefore: moment,
-  })
-  const { deletedCount } = await entries.deleteMany({ _id: { $gt, $lte: last._id } })
-  return deletedCount
-}
-
-/** Moves a chain's checkpoint, and never back: several instances may remove entries at once. */
-async function advance(db: Db, key: string, { _id, ...to }: Omit<Checkpoint, 'seal'>): Promise<void> {
-  const $set = { ...to, seal: sealOf(key, { _id, ...to }) }
-  try {
-    await checkpointsOf(db).updateOne({ _id, sequence: { $lt: to.sequence } }, { $set }, { upsert: true })
-  } catch (error) {
-    if (!(error instanceof MongoServerError && error.code === 11000)) throw error
-  }
+  const { sequence } = placeOf(last._id)
+  const checkpoint = { _id: chain, sequence, mac: last.mac, removedBefore: moment }
+  const signed = { ...checkpoint, seal: sealOf(key, checkpoint) }
+  await checkpointsOf(db).replaceOne({ _id: chain }, signed, { upsert: true, session })
+  await entries.deleteMany({ _id: { $gt, $lte: last._id } }, { session })
+  return old.length
 }
