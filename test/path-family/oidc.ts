@@ -10,7 +10,7 @@ export interface ProviderAccount {
 }
 
 export const client = { id: 'health-record', secret: 'a-secret-of-the-provider-and-us' }
-export const redirectUri = 'http://127.0.0.1:9/callback'
+export const redirectUri = 'https://app.example.org/callback'
 
 /** A real OpenID Connect provider. It has no login page: who is logged in is set by the test. */
 export interface TestProvider {
@@ -55,7 +55,6 @@ const configuration = (test: TestProvider) => ({
       response_types: ['code', 'code id_token', 'id_token'],
       grant_types: ['authorization_code', 'implicit'],
       token_endpoint_auth_method: 'client_secret_post',
-      application_type: 'native',
     },
   ],
   jwks: { keys: [test.key] },
@@ -88,7 +87,8 @@ async function authorize(issuer: string, parameters: Record<string, string>): Pr
   })
   const cookies = new Map<string, string>()
   let url = new URL(`${issuer}/auth?${query}`)
-  while (!url.href.startsWith(redirectUri)) {
+  for (let redirects = 0; !url.href.startsWith(redirectUri); redirects++) {
+    if (redirects > 10) throw new Error('The provider redirects in circles')
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
     const { headers, status } = await fetch(url, { redirect: 'manual', headers: { cookie } })
     for (const set of headers.getSetCookie()) {

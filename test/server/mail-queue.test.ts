@@ -2,38 +2,11 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import PostalMime from 'postal-mime'
-import { SMTPServer } from 'smtp-server'
 import { type MailQueue, openMailQueue } from '../../server/mail/queue.ts'
 import { createTransport } from '../../server/mail/transport.ts'
 import { createMetrics } from '../../server/metrics.ts'
 import { config, service } from '../helper.ts'
-
-/** A mail server that answers as told; what it accepted is in `received`. */
-async function startSmtp(refuse: () => boolean) {
-  const received: string[] = []
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
-    onData(stream, _session, done) {
-      let text = ''
-      stream.on('data', (chunk) => {
-        text += chunk
-      })
-      stream.on('end', () => {
-        if (refuse()) return done(Object.assign(new Error('try again'), { responseCode: 451 }))
-        received.push(text)
-        return done()
-      })
-    },
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.server.address() as { port: number }
-  return {
-    url: `smtp://127.0.0.1:${port}`,
-    received,
-    close: () => new Promise<void>((done) => server.close(done)),
-  }
-}
+import { startSmtp } from '../smtp.ts'
 
 describe('mail queue', () => {
   const log = pino({ level: 'silent' })
