@@ -89,6 +89,7 @@ const allowedRoutes = [
   'requestPasswordReset',
   'verificationEmailRequest',
   'batch',
+  'health',
   'apps/.*',
 ]
 

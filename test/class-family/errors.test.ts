@@ -219,6 +219,18 @@ describe('class family: errors', () => {
     }
   })
 
+  it('does a request with the same X-Parse-Request-Id once', async () => {
+    const send = () =>
+      request()
+        .post('/1/functions/bmi')
+        .set({ ...user.headers, 'X-Parse-Request-Id': 'the-same-request-0001' })
+        .send({ weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' })
+    assert.equal((await send()).status, 200)
+    const { status, body } = await send()
+    assert.equal(status, 400)
+    assert.equal(body.code, 159)
+  })
+
   it('answers a header that is too large without a crash', async () => {
     const { status } = await raw('GET', `/1/classes/CarePlan?where=${'x'.repeat(1_000_000)}`, json).catch(
       () => ({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { keys, mailTo, newAddress, newUser, password, request, type TestUser } from '../helper.ts'
+import { followLink, keys, mailTo, newAddress, newUser, password, request, type TestUser } from '../helper.ts'
 
 describe('class family: sign-up and login', () => {
   let user: TestUser
@@ -77,9 +77,7 @@ describe('class family: sign-up and login', () => {
     assert.equal(status, 400)
     assert.equal(body.code, 205)
     const { link } = await mailTo(email)
-    const page = await fetch(link)
-    assert.equal(page.status, 200)
-    assert.match(await page.text(), /verified/i)
+    assert.match(await followLink(link), /is confirmed/)
     await request().post('/1/login').set(keys()).send({ username: email, password }).expect(200)
   })
 
