@@ -96,7 +96,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   const mails = await openMailQueue(db, createTransport(config, log), log, metrics)
   onStop(() => mails.close())
   const parse = await startParse(config, publicUrl, database, log, {
-    emailAdapter: parseMailAdapter(mails, linksOf(publicUrl), log),
+    emailAdapter: parseMailAdapter(mails, config.open ? undefined : linksOf(publicUrl), log),
     definitions: config.open ? [] : classDefinitions,
     cloud: (Parse) => {
       defineLogin(Parse)

@@ -15,8 +15,9 @@ export const appName = 'Health Record Service'
 /**
  * Parse Server's mail adapter on our queue. Parse does not await it, and a rejection that nobody awaits ends the
  * process: so these never reject.
+ * @param links to our own pages; the open test environment has only Parse's
  */
-export function parseMailAdapter(queue: MailQueue, links: Links, log: Log) {
+export function parseMailAdapter(queue: MailQueue, links: Links | undefined, log: Log) {
   const enqueue = async (template: TemplateName, { user }: AccountMail, link: string): Promise<void> => {
     const to = user.get('email') ?? user.get('username')
     try {
@@ -29,12 +30,14 @@ export function parseMailAdapter(queue: MailQueue, links: Links, log: Log) {
     async sendVerificationEmail(mail: AccountMail) {
       // One who was invited activates the account by choosing a password.
       if (mail.user.get('invitedAt') !== undefined) return
-      await enqueue('verify-email', mail, links.activation(tokenOf(mail), mail.user.get('language')))
+      const link = links?.activation(tokenOf(mail), mail.user.get('language')) ?? mail.link
+      await enqueue('verify-email', mail, link)
     },
     async sendPasswordResetEmail(mail: AccountMail) {
       const { user } = mail
       const invited = user.get('invitedAt') !== undefined && user.get('termsVersion') === undefined
-      await enqueue('reset-password', mail, links.password(tokenOf(mail), user.get('language'), invited))
+      const link = links?.password(tokenOf(mail), user.get('language'), invited) ?? mail.link
+      await enqueue('reset-password', mail, link)
     },
     /** Parse demands it; with the two above it never calls it. */
     sendMail: async () => {},

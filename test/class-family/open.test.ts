@@ -69,6 +69,16 @@ describe('the open test environment', function suite() {
     assert.match(login.body.sessionToken ?? '', /^r:/)
   })
 
+  it('sends mails whose links work', async () => {
+    const email = 'bob@example.org'
+    await send('POST', '/1/users', { username: 'bob', email, password: 'x' })
+    assert.equal((await send('POST', '/1/requestPasswordReset', { email })).status, 200)
+    for (let i = 0; i < 100 && !/"link":"([^"]+)"/.test(open.output()); i++)
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    const page = await fetch(/"link":"([^"]+)"/.exec(open.output())?.[1] ?? '')
+    assert.match(await page.text(), /Reset Your Password/)
+  })
+
   it('calculates, as the main service does', async () => {
     const { status } = await send('POST', '/functions/bmi', {
       weight: 70,
