@@ -81,12 +81,17 @@ export class Engine {
 
   /** Removes discarded bytes in the background, a little at a time. */
   purge(): void {
-    this.#purging ??= this.#purge()
+    this.#purging ??= this.#purge().catch((error) => {
+      process.stderr.write(`embedded-mongo: dropped data stays for now: ${error}\n`)
+    })
   }
 
   async #purge(): Promise<void> {
-    while (!this.#closing && (await this.storage.write(purgeSome))) await new Promise(setImmediate)
-    this.#purging = undefined
+    try {
+      while (!this.#closing && (await this.storage.write(purgeSome))) await new Promise(setImmediate)
+    } finally {
+      this.#purging = undefined
+    }
   }
 
   async close(): Promise<void> {

@@ -24,7 +24,7 @@ export const startEmbeddedMongo = async ({
 }): Promise<EmbeddedMongo> => {
   const main = fileURLToPath(new URL('./main.js', import.meta.url))
   const child = fork(main, ['--data', dataDir, '--port', String(port)], {
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     execArgv: ['--enable-source-maps'],
   })
   const exited = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
@@ -35,6 +35,7 @@ export const startEmbeddedMongo = async ({
     ),
   ])
   if ('error' in message) throw new Error(message.error)
+  child.stderr?.pipe(process.stderr)
   return {
     uri: message.uri,
     pid: child.pid ?? -1,

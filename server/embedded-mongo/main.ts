@@ -80,6 +80,7 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   process.on('SIGINT', process.send ? () => {} : stop)
   // The parent is gone, by kill -9 too: nothing stays behind.
   process.on('disconnect', stop)
+  if (process.send && !process.connected) return stop()
   const uri = `mongodb://127.0.0.1:${bound}`
   process.send?.({ ready: true, uri })
   process.stdout.write(`embedded-mongo ready: ${uri} data ${data}\n`)

@@ -28,7 +28,8 @@ export interface Question {
   hint?: unknown
 }
 
-const MOST_POINTS = 1000
+/** How many values of $in, multiplied over the components, are looked up one by one. */
+const MOST_POINTS = 10_000
 
 /** What the planner looks at of a collection. */
 type Planned = Pick<Collection, 'indexes'>
@@ -163,10 +164,7 @@ const isUsable = ({ operator, operand }: Demand, index: Index, collation: Collat
 const pointDemand = (demands: Demand[]): unknown[] | undefined => {
   const single = demands.find(({ operator }) => operator === '$eq')
   if (single) return [single.operand]
-  const several = demands.find(({ operator }) => operator === '$in')
-  if (!several) return undefined
-  const values = several.operand as unknown[]
-  return values.filter((value, i) => values.findIndex((other) => equal(other, value)) === i)
+  return demands.find(({ operator }) => operator === '$in')?.operand as unknown[] | undefined
 }
 
 const rangeDemand = (demands: Demand[], index: Index): Range | undefined => {

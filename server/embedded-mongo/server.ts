@@ -70,8 +70,9 @@ export class MongoServer {
     this.#sockets.set(socket, answered.catch(() => socket.destroy()) as Promise<void>)
   }
 
-  /** Takes nothing new, finishes what runs, closes. */
+  /** Takes nothing new, ends transactions, since others may wait for them, finishes what runs, closes. */
   async close(): Promise<void> {
+    this.#engine.transactions.abortAll()
     const closed = new Promise((resolve) => this.#server.close(resolve))
     for (const socket of this.#sockets.keys()) socket.pause()
     await Promise.all(this.#sockets.values())

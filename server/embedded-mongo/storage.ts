@@ -221,11 +221,16 @@ export class Storage implements View {
   }
 
   async #apply(group: Overlay): Promise<void> {
-    await this.#db.batch(() => {
+    const committed = this.#db.batch(() => {
       for (const { key, value } of group.changes()) {
         if (value) this.#db.put(key, value)
         else this.#db.remove(key)
       }
+    })
+    // lmdb keeps the cause apart, as a promise of its own.
+    await committed.catch(async (error) => {
+      await error.commitError
+      throw error
     })
     this.#db.resetReadTxn()
   }

@@ -20,6 +20,7 @@ export class Transaction {
   readonly snapshot: Snapshot
   readonly view: Overlay
   readonly catalogVersion: number
+  /** The spaces it has written to. */
   readonly touched = new Set<number>()
   readonly claimed: string[] = []
   readonly ended: Promise<void>
@@ -27,7 +28,9 @@ export class Transaction {
   timer: NodeJS.Timeout | undefined
   /** The connection that carried its last command. */
   connectionId = 0
-  state: 'active' | 'committed' | 'aborted' = 'active'
+  state: 'active' | 'committing' | 'committed' | 'aborted' = 'active'
+  /** Under way or done: a commit that is sent again gets the same answer. */
+  committed: Promise<void> | undefined
 
   constructor(snapshot: Snapshot, catalogVersion: number) {
     this.snapshot = snapshot
@@ -134,9 +137,9 @@ export class Transactions {
 
   /** Lets a change of the collection's definition wait for transactions that write to it. */
   checkUntouched(collection: Collection): void {
-    for (const { transaction } of this.#sessions.values())
-      if (transaction?.state === 'active' && transaction.touched.has(collection.space))
-        throw new Blocked(transaction)
+    const spaces = [collection, ...collection.indexes].map(({ space }) => space)
+    for (const transaction of new Set(this.#claims.values()))
+      if (spaces.some((space) => transaction.touched.has(space))) throw new Blocked(transaction)
   }
 
   /** Runs a statement. @throws 112 when it meets another transaction's claim or a later commit */
@@ -158,30 +161,38 @@ export class Transactions {
       if (holder === transaction) continue
       if (holder) throw conflict()
       this.#claims.set(name, transaction)
+      transaction.touched.add(key.readUInt32BE(0))
       transaction.claimed.push(name)
       fresh.push(key)
     }
     return fresh
   }
 
-  async commit(transaction: Transaction): Promise<void> {
-    clearTimeout(transaction.timer)
+  commit(transaction: Transaction): Promise<void> {
+    transaction.committed ??= this.#commit(transaction)
+    return transaction.committed
+  }
+
+  async #commit(transaction: Transaction): Promise<void> {
+    const { snapshot, view } = transaction
+    // From here on neither its time nor the loss of its connection ends it.
+    transaction.state = 'committing'
     try {
-      await this.#storage.write((view) => {
-        for (const { key, value } of transaction.view.changes()) {
-          if (!value) view.remove(key)
+      await this.#storage.write((latest) => {
+        for (const { key, value } of view.changes()) {
+          if (!value) latest.remove(key)
           else
-            view.put(
+            latest.put(
               key,
-              isCountKey(key) ? countDifference(view.get(key), value, transaction.snapshot.get(key)) : value,
+              isCountKey(key) ? countDifference(latest.get(key), value, snapshot.get(key)) : value,
             )
         }
       })
+      this.#release(transaction, 'committed')
     } catch (error) {
-      this.abort(transaction)
+      this.#release(transaction, 'aborted')
       throw error
     }
-    this.#release(transaction, 'committed')
   }
 
   abort(transaction: Transaction): void {

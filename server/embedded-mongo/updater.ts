@@ -33,6 +33,9 @@ export const compileUpdate = (update: unknown, options: UpdateOptions): Update =
 export const isModifiers = (update: unknown): boolean =>
   Array.isArray(update) || (isObject(update) && Object.keys(update)[0]?.startsWith('$') === true)
 
+const withId = (document: Document, id: unknown): Document =>
+  document._id === undefined && id !== undefined ? { _id: id, ...document } : document
+
 const keepingId = (document: Document, change: Update, inserting: boolean): Document => {
   const id = clone(document._id)
   const result = change(document, inserting)
@@ -48,11 +51,7 @@ const replacement = (update: Document): Update => {
         52,
         `The dollar ($) prefixed field '${key}' is not allowed in the context of an update's replacement document.`,
       )
-  return ({ _id: id }) => {
-    const copy = clone(update)
-    if (copy._id === undefined && id === undefined) return copy
-    return { _id: copy._id ?? id, ...copy }
-  }
+  return ({ _id: id }) => withId(clone(update), id)
 }
 
 const updateStages = new Set(['$set', '$addFields', '$unset', '$project', '$replaceRoot', '$replaceWith'])
@@ -65,11 +64,7 @@ const pipelineUpdate = (update: unknown[], { variables }: UpdateOptions): Update
   }
   return (document) => {
     const [result] = runPipeline(pipeline, [document], { variables }) as [Document]
-    return keepingId(
-      document,
-      () => (result._id === undefined ? { _id: document._id, ...result } : result),
-      false,
-    )
+    return keepingId(document, () => withId(result, document._id), false)
   }
 }
 

@@ -22,6 +22,7 @@ export interface Context {
   write<T>(run: (view: WritableView) => T): Promise<T>
   /** The session and transaction that cursors belong to. */
   owner: string | undefined
+  inTransaction: boolean
   connectionId: number
 }
 

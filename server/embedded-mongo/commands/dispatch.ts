@@ -117,6 +117,7 @@ export class Dispatcher {
       ensure: (name) => engine.ensure(db, name),
       write: (run) => engine.write(run, deadline),
       owner: isNullish(command.lsid) ? undefined : sessionId(command.lsid),
+      inTransaction: false,
     }
   }
 
@@ -164,7 +165,7 @@ const insideOf = (
   engine: Engine,
   { db, ensure }: Context,
   transaction: Transaction,
-): Pick<Context, 'view' | 'find' | 'ensure' | 'write'> => {
+): Pick<Context, 'view' | 'find' | 'ensure' | 'write' | 'inTransaction'> => {
   const find: Context['find'] = (name) => {
     const collection = engine.catalog.find(`${db}.${name}`)
     if (collection && collection.version > transaction.catalogVersion)
@@ -177,11 +178,8 @@ const insideOf = (
   return {
     view: transaction.view,
     find,
-    ensure: async (name) => {
-      const collection = find(name) ?? (await ensure(name))
-      transaction.touched.add(collection.space)
-      return collection
-    },
+    ensure: async (name) => find(name) ?? ensure(name),
+    inTransaction: true,
     write: (run) => engine.transactions.write(transaction, run),
   }
 }

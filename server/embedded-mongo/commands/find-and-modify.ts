@@ -28,7 +28,7 @@ export const findAndModify: Command = {
   async run(context) {
     const { command, deadline } = context
     const name = command.findAndModify === undefined ? 'findandmodify' : 'findAndModify'
-    const { ns, collection: known } = target(context, name)
+    const { collection: known } = target(context, name)
     if (truthy(command.remove) === !isNullish(command.update))
       fail(
         9,
@@ -43,7 +43,7 @@ export const findAndModify: Command = {
     const query: Query = { filter: command.query ?? {}, sort, collation, hint, variables, deadline, limit: 1 }
     const project = compileProjection(command.fields, query.filter) ?? ((document: Document) => document)
     return context.write((view) => {
-      const collection = context.engine.catalog.find(ns)
+      const collection = context.find(command[name])
       if (!collection)
         return {
           lastErrorObject: { n: 0, ...(!command.remove && { updatedExisting: false }) },

@@ -21,9 +21,9 @@ const commitTransaction: Command = {
   async run({ engine, command }) {
     const [id, number] = [sessionId(command.lsid), toBigInt(command.txnNumber)]
     const transaction = engine.transactions.find(id, number)
-    // A commit that is sent again, because its answer was lost, has been done.
-    if (transaction.state !== 'committed')
-      await engine.transactions.commit(engine.transactions.active(id, number))
+    // One that is sent again, because its answer was lost, is not done again.
+    if (transaction.state === 'aborted') engine.transactions.active(id, number)
+    await engine.transactions.commit(transaction)
     engine.cursors.killOwned(transactionOwner(id, number))
     return { ok: 1 }
   },

@@ -28,7 +28,7 @@ const eachStatement = <T>(
       run(statement, index)
     } catch (error) {
       // In a transaction a failed statement undoes it all; a blocked one runs again as a whole.
-      if (context.owner?.includes('/') || error instanceof Blocked) throw error
+      if (context.inTransaction || error instanceof Blocked) throw error
       const { code, message, extra } = asCommandError(error)
       writeErrors.push({ index, code, errmsg: message, ...extra })
       if (context.command.ordered !== false) break
@@ -51,10 +51,10 @@ const insert: Command = {
   async run(context) {
     const { command } = context
     const documents = statementsOf(command, 'documents') as unknown as Uint8Array[]
-    target(context, 'insert')
+    const { ns } = target(context, 'insert')
     await context.ensure(command.insert)
     return context.write((view) => {
-      const collection = context.engine.catalog.get(`${context.db}.${command.insert}`)
+      const collection = context.find(command.insert) ?? fail(26, `ns does not exist: ${ns}`)
       let n = 0
       const errors = eachStatement(context, documents, (bytes) => {
         store(context, view, collection, decode(bytes), Buffer.from(bytes))
@@ -84,10 +84,10 @@ const update: Command = {
   async run(context) {
     const { command } = context
     const updates = statementsOf(command, 'updates')
-    const { ns, collection: known } = target(context, 'update')
+    const { collection: known } = target(context, 'update')
     if (!known && updates.some(({ upsert }) => truthy(upsert))) await context.ensure(command.update)
     return context.write((view) => {
-      const collection = context.engine.catalog.find(ns)
+      const collection = context.find(command.update)
       const result = { n: 0, nModified: 0, upserted: [] as Document[] }
       const errors = eachStatement(context, updates, (statement, index) => {
         checkStatement(
@@ -127,9 +127,9 @@ const deleteCommand: Command = {
   options: ['deletes', 'ordered', 'let'],
   async run(context) {
     const deletes = statementsOf(context.command, 'deletes')
-    const { ns } = target(context, 'delete')
+    target(context, 'delete')
     return context.write((view) => {
-      const collection = context.engine.catalog.find(ns)
+      const collection = context.find(context.command.delete)
       let n = 0
       const errors = eachStatement(context, deletes, (statement) => {
         checkStatement(statement, ['q', 'limit', 'collation', 'hint'], 'delete.deletes')
