@@ -3,6 +3,7 @@ import { acq, acqViolations } from '../records/acq.ts'
 import { bloodPressureCondition, conditionViolations } from '../records/blood-pressure-condition.ts'
 import { bmi, bmiViolations } from '../records/bmi.ts'
 import type { Database } from '../records/database.ts'
+import { planLookup } from '../records/ehr.ts'
 import type { Container } from '../records/removal.ts'
 import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
@@ -19,11 +20,12 @@ import { beforeSaveUser, ensureEhr } from './triggers/user.ts'
  * together what belongs together. The open test environment does without.
  */
 export function registerTriggers({ Cloud }: typeof Parse, database: Database): void {
+  const family = { database, plans: planLookup(database) }
   for (const className of CLASS_NAMES) {
     Cloud.beforeSave(className, (request) =>
       request.original
         ? beforeUpdate(database, className, request)
-        : beforeCreate(database, className, request),
+        : beforeCreate(family, className, request),
     )
     Cloud.afterSave(className, async ({ object, original }) => {
       if (!original) await afterCreate(database, className, object)

@@ -1,7 +1,8 @@
 import { MongoServerError } from 'mongodb'
 import { ehrPermissions } from './access.ts'
-import { type Caller, type Permissions, permitted } from './caller.ts'
+import { type Caller, permitted } from './caller.ts'
 import { type Database, documentsOf, together } from './database.ts'
+import { createLookup, type Lookup } from './lookup.ts'
 import { storedPermissions } from './parse-format.ts'
 import { createEhrRoles } from './roles.ts'
 
@@ -43,28 +44,24 @@ export async function subjectOfWritableEhr(
 }
 
 /** A care plan, as far as what is registered in it must know. */
-interface WritablePlan {
+interface Plan {
+  _id: string
   ehrId: string
   status: string
-  /** Those of the plan are those of all that is registered in it. */
-  permissions: Permissions
+  _rperm: string[]
+  _wperm: string[]
 }
 
-/** A care plan of that EHR (of any, without one) that the caller may write; one indexed lookup. */
-export async function writablePlan(
-  database: Database,
-  caller: Caller,
-  carePlanId: string,
-  ehrId: string | undefined,
-): Promise<WritablePlan | undefined> {
-  const plan = await documentsOf(database, 'CarePlan').findOne(
-    { _id: carePlanId, ...(ehrId !== undefined && { ehrId }), ...permitted('_wperm', caller) },
-    { projection: { ehrId: 1, status: 1, _rperm: 1, _wperm: 1 } },
+/** Looks up the care plans that something is registered in. */
+export const planLookup = ({ db }: Database): Lookup<Plan> =>
+  createLookup(
+    ({ _id }) => _id,
+    (ids) =>
+      db
+        .collection<Plan>('CarePlan')
+        .find({ _id: { $in: ids } }, { projection: { ehrId: 1, status: 1, _rperm: 1, _wperm: 1 } })
+        .toArray(),
   )
-  if (!plan) return undefined
-  const permissions = { read: plan._rperm, write: plan._wperm }
-  return { ehrId: String(plan.ehrId), status: String(plan.status), permissions }
-}
 
 /** Whether a goal of that care plan takes tasks; undefined when there is none that the caller may write. */
 export async function statusOfWritableGoal(

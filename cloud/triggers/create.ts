@@ -1,10 +1,10 @@
 import Parse from 'parse/node'
 import { ehrPermissions, planPermissions } from '../../records/access.ts'
-import type { Caller, Permissions } from '../../records/caller.ts'
+import { type Caller, isPermitted, type Permissions } from '../../records/caller.ts'
 import { crowding, isClosed } from '../../records/care-plans/rules.ts'
 import { classRules, type Values } from '../../records/class-rules.ts'
 import { type Database, together } from '../../records/database.ts'
-import { statusOfWritableGoal, subjectOfWritableEhr, writablePlan } from '../../records/ehr.ts'
+import { type planLookup, statusOfWritableGoal, subjectOfWritableEhr } from '../../records/ehr.ts'
 import { newId } from '../../records/id.ts'
 import { createEhrRoles, createPlanRoles } from '../../records/roles.ts'
 import { createFaults } from '../../records/validation.ts'
@@ -15,6 +15,12 @@ import { dropAcl, valuesOf } from './values.ts'
 
 type Request = Parse.Cloud.BeforeSaveRequest
 
+/** What the records of the class family lie in, and are looked up by. */
+export interface Family {
+  database: Database
+  plans: ReturnType<typeof planLookup>
+}
+
 /** Where a new object belongs: who may see it, and what the service sets because of that. */
 interface Place {
   permissions: Permissions
@@ -24,17 +30,13 @@ interface Place {
 }
 
 /** Judges a new object, finds out where it belongs and gives it what the service sets. */
-export async function beforeCreate(
-  database: Database,
-  className: ClassName,
-  request: Request,
-): Promise<void> {
+export async function beforeCreate(family: Family, className: ClassName, request: Request): Promise<void> {
   const { object } = request
   dropAcl(object)
   const values = valuesOf(object)
   for (const name of object.dirtyKeys()) if (!(name in values)) object.revert(name)
   refuseFaults(createFaults(className, values))
-  const { id, permissions, ...more } = await placeOf(database, className, request, values)
+  const { id, permissions, ...more } = await placeOf(family, className, request, values)
   if (id !== undefined) object.id = id
   object.set({
     ...more,
@@ -46,7 +48,7 @@ export async function beforeCreate(
 }
 
 async function placeOf(
-  database: Database,
+  { database, plans }: Family,
   className: ClassName,
   request: Request,
   values: Values,
@@ -56,7 +58,7 @@ async function placeOf(
   const { subjectId, ehrId, carePlanId = '', goalId } = values as Record<string, string>
   if (subjectId !== undefined) return placeEhr(database, request, caller, subjectId)
   if (className === 'CarePlan') return placeCarePlan(database, caller, ehrId ?? '')
-  const place = await placeInPlan(database, caller, carePlanId, ehrId)
+  const place = await placeInPlan(plans, caller, carePlanId, ehrId)
   if (goalId !== undefined) await requireOpenGoal(database, caller, goalId, carePlanId)
   const violations = await crowding(database, className, { carePlanId, goalId })
   refuseFaults({ missing: [], violations })
@@ -87,15 +89,15 @@ async function placeCarePlan(database: Database, caller: Caller, ehrId: string):
 
 /** What is registered in a care plan is for those who see the plan. */
 async function placeInPlan(
-  database: Database,
+  plans: Family['plans'],
   caller: Caller,
   carePlanId: string,
   ehrId: string | undefined,
 ): Promise<Place> {
-  const plan = await writablePlan(database, caller, carePlanId, ehrId)
-  if (!plan) throw notFound()
+  const plan = await plans(carePlanId)
+  if (!plan || plan.ehrId !== (ehrId ?? plan.ehrId) || !isPermitted(plan._wperm, caller)) throw notFound()
   if (plan.status !== 'ACTIVE') throw invalid(isClosed('CarePlan'))
-  return { permissions: plan.permissions, ehrId: plan.ehrId }
+  return { permissions: { read: plan._rperm, write: plan._wperm }, ehrId: plan.ehrId }
 }
 
 async function requireOpenGoal(

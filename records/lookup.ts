@@ -1,0 +1,43 @@
+/** Finds one by its id. */
+export type Lookup<T> = (id: string) => Promise<T | undefined>
+
+interface Waiting<T> {
+  id: string
+  resolve(found: T | undefined): void
+  reject(reason: unknown): void
+}
+
+/** More are left for the next turn. */
+const MOST_IDS = 200
+
+/**
+ * Lookups by id that share queries: what is asked while one is under way is asked together in the next. So an idle
+ * database answers at once, a busy one fewer questions, and nothing is answered from an earlier time than it was asked.
+ * @param find the ones with these ids, in any order; each caller gets what was found, the same when ids are equal
+ */
+export function createLookup<T>(idOf: (one: T) => string, find: (ids: string[]) => Promise<T[]>): Lookup<T> {
+  let waiting: Waiting<T>[] = []
+  let running = false
+
+  const run = async (): Promise<void> => {
+    running = true
+    while (waiting.length > 0) {
+      const asked = waiting.slice(0, MOST_IDS)
+      waiting = waiting.slice(MOST_IDS)
+      try {
+        const found = new Map(
+          (await find([...new Set(asked.map(({ id }) => id))])).map((one) => [idOf(one), one]),
+        )
+        for (const { id, resolve } of asked) resolve(found.get(id))
+      } catch (error) {
+        for (const { reject } of asked) reject(error)
+      }
+    }
+    running = false
+  }
+  return (id) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ id, resolve, reject })
+      if (!running) void run()
+    })
+}
