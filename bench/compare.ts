@@ -23,6 +23,7 @@ export async function startSide(name: string, script: string, env: NodeJS.Proces
     env: { ...process.env, ...env, PORT: String(port), LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
+  process.once('exit', () => child.kill())
   const url = `http://127.0.0.1:${port}`
   await answering(url)
   return { name, url, child, headers: { 'Content-Type': 'application/json' } }
@@ -49,9 +50,9 @@ async function answering(url: string): Promise<void> {
       () => true,
       () => false,
     )
-  for (let i = 0; i < 200; i++) {
+  for (let i = 0; i < 300; i++) {
     if (await isUp()) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await new Promise((resolve) => setTimeout(resolve, 100))
   }
   throw new Error(`${url} does not answer`)
 }
