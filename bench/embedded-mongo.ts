@@ -99,7 +99,10 @@ async function writes(readings: Collection<Reading>, documents: number) {
   let updates = 0
   const update = (n: number) => {
     const at = new Date(start + ++updates)
-    return readings.updateOne({ _id: (n * 7919) % documents }, { $set: { systolic: 90 + (updates % 90), at } })
+    return readings.updateOne(
+      { _id: (n * 7919) % documents },
+      { $set: { systolic: 90 + (updates % 90), at } },
+    )
   }
   progress('insertOne')
   report('insertOne, 64 at a time', await perSecond(20_000, 64, insert(0)), '/s', { least: 5000 })

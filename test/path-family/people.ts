@@ -25,7 +25,7 @@ export async function call(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const text = await response.text()
-  const json = /json/.test(response.headers.get('content-type') ?? '')
+  const json = /[/+]json/.test(response.headers.get('content-type') ?? '')
   return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text }
 }
 
