@@ -7,7 +7,7 @@ export const emailAddress = (description = 'E-mail address') =>
   Type.String({ format: 'email', maxLength: 254, description, examples: ['anna@example.org'] })
 
 /** What is wrong with it, the policy says: each fault by name, as a 422. */
-export const newPassword = Type.String({
+const newPassword = Type.String({
   minLength: 1,
   maxLength: 1000,
   description: 'At least 10 characters, at most 72 bytes in UTF-8, without the e-mail address',
@@ -27,13 +27,13 @@ export const mvUid = Type.String({ description: 'User id', examples: ['n4Fq2LxT0
 const nameRules = { minLength: 1, maxLength: 200, pattern: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]+$' }
 const languageRules = { pattern: '^[A-Za-z]{2,3}(-[A-Za-z]{2})?$' }
 
-export const accountName = Type.String({
+const accountName = Type.String({
   ...nameRules,
   description: 'Name of the person',
   examples: ['Anna de Vries'],
 })
 
-export const accountLanguage = Type.String({
+const accountLanguage = Type.String({
   ...languageRules,
   description: 'Language of the mails, RFC 3066: Dutch (`nl`), for any other English',
   examples: ['nl'],

@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express'
 import type Parse from 'parse/node'
 import { passwordViolations } from '../records/accounts/password-policy.ts'
 import { sessionLengthSeconds } from '../records/accounts/sessions.ts'
+import { lockoutSeconds } from '../records/accounts/unknown-addresses.ts'
 import type { Config } from './config.ts'
 import type { Log } from './log.ts'
 import { appName } from './mail/parse-adapter.ts'
@@ -158,7 +159,11 @@ function accounts(config: Config) {
       maxPasswordHistory: 5,
       resetTokenValidityDuration: 3600,
     },
-    accountLockout: { duration: 5, threshold: config.lockoutAttempts, unlockOnPasswordReset: true },
+    accountLockout: {
+      duration: lockoutSeconds / 60,
+      threshold: config.lockoutAttempts,
+      unlockOnPasswordReset: true,
+    },
     protectedFields: { _User: { '*': ['email'] } },
     protectedFieldsOwnerExempt: false,
     protectedFieldsTriggerExempt: true,

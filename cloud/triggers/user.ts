@@ -3,8 +3,12 @@ import Parse from 'parse/node'
 import type { Database } from '../../records/database.ts'
 import { ensureEhrOfAccount } from '../../records/ehr.ts'
 import { newId } from '../../records/id.ts'
+import { emailAddress } from '../../schemas/account.ts'
+import { checkOf } from '../../schemas/registry.ts'
 import { SERVICE_USER_FIELDS } from '../../schemas/user.ts'
 import { invalid, requireAll } from '../errors.ts'
+
+const emailFaults = checkOf(emailAddress())
 
 /** Names are compared in lower case; an account names its EHR before either of the two exists. */
 export function beforeSaveUser({ object, original, master }: Parse.Cloud.BeforeSaveRequest): void {
@@ -27,7 +31,7 @@ function checkEmail(object: Parse.Object): void {
   const email: unknown = object.get('email')
   requireAll(['email'], { email })
   if (typeof email !== 'string') throw invalid({ path: 'email', code: 'type', message: 'must be a string' })
-  if (email.length > 254 || !/^[^\s@<>",;]+@[^\s@<>",;]+$/.test(email))
+  if (emailFaults(email).length > 0)
     throw new Parse.Error(Parse.Error.INVALID_EMAIL_ADDRESS, 'Email address format is invalid.')
 }
 

@@ -249,7 +249,7 @@ function requireAllowed(caller: Caller, mvUid: string, { roles, disabled }: Acco
 
 /** An account as the history keeps it: without passwords and tokens. */
 function withoutSecrets(user: User): ParseDocument {
-  const { _id, _acl, _rperm, _wperm, _created_at, _updated_at, ...rest } = user
+  const { _id, _acl = {}, _rperm = [], _wperm = [], _created_at, _updated_at, ...rest } = user
   const open = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('_')))
   return { ...open, _id, _acl, _rperm, _wperm, _created_at, _updated_at, version: versionOf(user) }
 }

@@ -66,11 +66,13 @@ export class EmailChanges {
     const user = change && (await usersOf(this.#db).findOne({ _id: change._id }))
     if (!user) return undefined
     const { email } = change
+    // Who signed up in the class family may have a name of another kind, and keeps it.
+    const username = user.username === user.email ? email : user.username
     const version = versionOf(user) + 1
     try {
       await usersOf(this.#db).updateOne(
         { _id: user._id },
-        { $set: { email, username: email, emailVerified: true, version, _updated_at: now } },
+        { $set: { email, username, emailVerified: true, version, _updated_at: now } },
       )
     } catch (error) {
       if (!(error instanceof MongoServerError && error.code === 11000)) throw error

@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor } from '../cursor.ts'
 import type { Database } from '../database.ts'
 import { rolesOf } from '../roles.ts'
 import type { Credentials } from './credentials.ts'
-import { usersOf } from './user.ts'
+import { isDisabled, usersOf } from './user.ts'
 
 /** A session as Parse Server keeps it; the last two fields are ours. */
 interface StoredSession {
@@ -73,7 +73,7 @@ export class Sessions {
       usersOf(this.#database.db).findOne({ _id: mvUid }, { projection: { _rperm: 1 } }),
       rolesOf(this.#database, mvUid),
     ])
-    if (!user || user._rperm.length === 0) return undefined
+    if (!user || isDisabled(user)) return undefined
     const facts = { mvUid, roles }
     if (changes === this.#changes) this.#cache.set(sid, facts)
     return facts

@@ -9,9 +9,9 @@ export interface User {
   username: string
   emailVerified?: boolean
   /** Who may read it. Nobody: disabled, which is Parse Server's own rule for logins. */
-  _rperm: string[]
-  _wperm: string[]
-  _acl: Record<string, { r?: true; w?: true }>
+  _rperm?: string[]
+  _wperm?: string[]
+  _acl?: Record<string, { r?: true; w?: true }>
   _created_at: Date
   _updated_at: Date
   _email_verify_token?: string
@@ -30,16 +30,18 @@ export const userByEmail = (db: Db, email: string): Promise<User | null> => user
 
 export const versionOf = ({ version }: User): number => version ?? 1
 
-export function stateOf({ _rperm, emailVerified }: User): AccountState {
-  if (_rperm.length === 0) return 'DISABLED'
-  return emailVerified === true ? 'ACTIVE' : 'ACTIVATION_PENDING'
+export function stateOf(user: User): AccountState {
+  if (isDisabled(user)) return 'DISABLED'
+  return user.emailVerified === true ? 'ACTIVE' : 'ACTIVATION_PENDING'
 }
+
+export const isDisabled = ({ _rperm }: Pick<User, '_rperm'>): boolean => _rperm?.length === 0
 
 /** The query for the accounts in a state. */
 export const inState: Record<AccountState, object> = {
   DISABLED: { _rperm: { $size: 0 } },
-  ACTIVE: { '_rperm.0': { $exists: true }, emailVerified: true },
-  ACTIVATION_PENDING: { '_rperm.0': { $exists: true }, emailVerified: { $ne: true } },
+  ACTIVE: { _rperm: { $not: { $size: 0 } }, emailVerified: true },
+  ACTIVATION_PENDING: { _rperm: { $not: { $size: 0 } }, emailVerified: { $ne: true } },
 }
 
 /** The account as its owner and administrators see it. */

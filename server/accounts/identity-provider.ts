@@ -13,12 +13,15 @@ export interface ProviderOptions {
 
 /** Only signatures that a public key verifies: with the others everybody who verifies could sign. */
 const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA']
+/** Google writes its name in two ways. */
+const aliases: Record<string, readonly string[]> = { 'https://accounts.google.com': ['accounts.google.com'] }
 const timeoutSeconds = 5
 /** Seconds by which the clocks may differ. */
 const clockTolerance = 5
 
 interface Discovered {
   configuration: oidc.Configuration
+  issuer: string
   keys: ReturnType<typeof createRemoteJWKSet>
 }
 
@@ -34,22 +37,21 @@ export function createIdentityProvider(options: ProviderOptions | undefined): Id
   return {
     fromCode: ({ code, redirectUri, codeVerifier }) =>
       answered(async () => {
-        const { configuration, keys } = await discovered()
-        const answer = await oidc.genericGrantRequest(configuration, 'authorization_code', {
+        const provider = await discovered()
+        const answer = await oidc.genericGrantRequest(provider.configuration, 'authorization_code', {
           code,
           redirect_uri: redirectUri,
           ...(codeVerifier === undefined ? {} : { code_verifier: codeVerifier }),
         })
         if (answer.id_token === undefined) throw refused('The provider sent no ID token.')
-        return identityOf(await verify(answer.id_token, [options.clientId], options.issuer, keys))
+        return identityOf(await verify(answer.id_token, [options.clientId], provider), provider)
       }),
     fromIdToken: (idToken, nonce) =>
       answered(async () => {
-        const { keys } = await discovered()
-        const audiences = [options.clientId, ...options.audiences]
-        const claims = await verify(idToken, audiences, options.issuer, keys)
+        const provider = await discovered()
+        const claims = await verify(idToken, [options.clientId, ...options.audiences], provider)
         if (claims.nonce !== nonce) throw refused('The nonce is not that of the token.')
-        return identityOf(claims)
+        return identityOf(claims, provider)
       }),
   }
 }
@@ -79,21 +81,20 @@ async function discover({ issuer, clientId, clientSecret }: ProviderOptions): Pr
       ...(local ? { execute: [oidc.allowInsecureRequests] } : {}),
     },
   )
-  const { jwks_uri } = configuration.serverMetadata()
+  const { jwks_uri, issuer: name } = configuration.serverMetadata()
   if (jwks_uri === undefined) throw new Error('The identity provider names no keys')
   const keys = createRemoteJWKSet(new URL(jwks_uri), { timeoutDuration: timeoutSeconds * 1000 })
-  return { configuration, keys }
+  return { configuration, issuer: name, keys }
 }
 
 async function verify(
   idToken: string,
   audience: string[],
-  issuer: string,
-  keys: Discovered['keys'],
+  { issuer, keys }: Discovered,
 ): Promise<JWTPayload> {
   const { payload } = await jwtVerify(idToken, keys, {
     algorithms,
-    issuer,
+    issuer: [issuer, ...(aliases[issuer] ?? [])],
     audience,
     clockTolerance,
     requiredClaims: ['sub', 'exp', 'iat'],
@@ -104,10 +105,10 @@ async function verify(
   return payload
 }
 
-function identityOf({ iss, sub, email, email_verified }: JWTPayload): ExternalIdentity {
+function identityOf({ sub, email, email_verified }: JWTPayload, { issuer }: Discovered): ExternalIdentity {
   if (email_verified !== true || typeof email !== 'string')
     throw refused('The provider has not verified the e-mail address.')
-  return { issuer: String(iss), subject: String(sub), email: email.toLowerCase() }
+  return { issuer, subject: String(sub), email: email.toLowerCase() }
 }
 
 const refused = (detail: string, cause?: unknown) => new ServiceError('IdentityRefused', { detail, cause })
@@ -118,7 +119,7 @@ async function answered(work: () => Promise<ExternalIdentity>): Promise<External
     return await work()
   } catch (error) {
     if (error instanceof ServiceError) throw error
-    if (error instanceof oidc.ResponseBodyError || error instanceof oidc.AuthorizationResponseError)
+    if (error instanceof oidc.ResponseBodyError && ['invalid_grant', 'invalid_request'].includes(error.error))
       throw refused('The provider does not accept the code.', error)
     const unreachable = error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid
     if (error instanceof errors.JOSEError && !unreachable) throw refused('The ID token does not hold.', error)

@@ -1,5 +1,6 @@
 import type { Db } from 'mongodb'
 import type { Credentials, NewAccount } from '../../records/accounts/credentials.ts'
+import { linkExpired } from '../../records/accounts/passwords.ts'
 import { newSecret } from '../../records/accounts/secret.ts'
 import { accountLocked } from '../../records/accounts/unknown-addresses.ts'
 import { usersOf } from '../../records/accounts/user.ts'
@@ -180,11 +181,7 @@ function policyFault(error: unknown): unknown {
 
 function resetFault(error: unknown): unknown {
   const message = messageOf(error)
-  if (/token is invalid|link has expired/.test(message)) {
-    return new ServiceError('LinkExpired', {
-      detail: 'Ask for a new link: POST /auth/account/password/reset.',
-    })
-  }
+  if (/token is invalid|link has expired/.test(message)) return linkExpired()
   return /password/i.test(message)
     ? new ServiceError('RuleViolated', { violations: [violationOf(message)] })
     : error

@@ -8,7 +8,7 @@ import type { TemplateName } from './templates.ts'
 import type { Transport } from './transport.ts'
 
 /** A mail as its sender knows it: a template, the language of its reader, and the values that it names. */
-export interface Mail {
+interface Mail {
   to: string
   template: TemplateName
   language?: string | undefined

@@ -3,7 +3,7 @@ import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import Provider from 'oidc-provider'
 
 /** A person as the identity provider knows him. */
-export interface ProviderAccount {
+interface ProviderAccount {
   sub: string
   email: string
   email_verified: boolean
