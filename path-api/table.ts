@@ -3,6 +3,7 @@ import { account } from './resources/account.ts'
 import { accountPages } from './resources/account-pages.ts'
 import { addresses } from './resources/address.ts'
 import { carePlans } from './resources/care-plan.ts'
+import { carePlanHistory } from './resources/care-plan-history.ts'
 import { contacts } from './resources/contact.ts'
 import { ehrs } from './resources/ehr.ts'
 import { dataExport } from './resources/export.ts'
@@ -40,4 +41,5 @@ export const table: readonly Operation[] = [
   ...carePlans,
   ...goals,
   ...tasks,
+  ...carePlanHistory,
 ]

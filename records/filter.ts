@@ -25,7 +25,8 @@ export function toQuery<T>(format: ParseFormat<T>, where: Where<T>): Record<stri
     if (condition === undefined) continue
     const { key, search } = format.field(name)
     const value = (asked: unknown): unknown => search(scalar(name, asked))
-    query[key] = isOperation(condition) ? operation(condition, value) : { $eq: value(condition) }
+    const asked = isOperation(condition) ? operation(condition, value) : { $eq: value(condition) }
+    if (Object.keys(asked).length > 0) query[key] = asked
   }
   return query
 }

@@ -112,3 +112,30 @@ export async function forgetChangesWithin(
 ): Promise<void> {
   await changesOf(db).deleteMany({ _id: range }, { session })
 }
+
+/** Changes that are looked through at a time. */
+const STEP = 1000
+
+/**
+ * Forgets all changes of all records of these EHRs, also of records that are long gone. It looks through the whole
+ * history, step by step: no index is kept for what happens this rarely.
+ */
+export async function forgetChangesOf(db: Db, ehrIds: ReadonlySet<string>): Promise<void> {
+  let last = ''
+  let found: Change[]
+  do {
+    const next = { _id: { $gt: last } }
+    found = await changesOf(db)
+      .find(next, { projection: { 'before.ehrId': 1 } })
+      .sort({ _id: 1 })
+      .limit(STEP)
+      .toArray()
+    const theirs = found.filter(({ before }) => ehrIds.has(String(before?.ehrId)))
+    const records = new Set(theirs.map(({ _id }) => _id.split('/').slice(0, 2).join('/')))
+    for (const record of records) {
+      const [collection = '', id = ''] = record.split('/')
+      await forgetChanges(db, collection, id)
+    }
+    last = found.at(-1)?._id ?? last
+  } while (found.length === STEP)
+}

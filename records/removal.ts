@@ -68,7 +68,8 @@ export async function sweepRemovals(database: Database): Promise<void> {
     })
 }
 
-async function removeContents(
+/** Removes all that hangs on such a container, its roles too; the container itself stays. */
+export async function removeContents(
   database: Database,
   session: ClientSession,
   className: Container,

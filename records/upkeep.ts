@@ -1,5 +1,6 @@
 import { CLASS_NAMES } from '../schemas/classes.ts'
 import { type Database, documentsOf } from './database.ts'
+import { removedEhrs, sweepRemovedEhrs } from './ehrs/removed.ts'
 import { sweepRemovals } from './removal.ts'
 import { indexRoles } from './roles.ts'
 
@@ -17,7 +18,12 @@ export async function startUpkeep(
   await indexRoles(database)
   // A list without a condition is the list of what the caller may read.
   for (const name of CLASS_NAMES) await documentsOf(database, name).createIndex({ _rperm: 1 })
-  await sweepRemovals(database)
-  const timer = setInterval(() => sweepRemovals(database).catch(onError), SWEEP_EVERY_MS).unref()
+  await removedEhrs(database).createIndex({ at: 1 })
+  const sweep = async () => {
+    await sweepRemovals(database)
+    await sweepRemovedEhrs(database, new Date())
+  }
+  await sweep()
+  const timer = setInterval(() => sweep().catch(onError), SWEEP_EVERY_MS).unref()
   return () => clearInterval(timer)
 }

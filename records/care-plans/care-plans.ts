@@ -112,7 +112,8 @@ export class CarePlans {
     body: Omit<Static<typeof CarePlanReplacement>, 'id'>,
     options: Writing,
   ): Promise<WholePlan> {
-    return wholePlan(this.stores, caller, await this.#part.replace(caller, key, body, options))
+    const plan = { ...body, anonymous: body.anonymous ?? false }
+    return wholePlan(this.stores, caller, await this.#part.replace(caller, key, plan, options))
   }
 
   /**

@@ -1,3 +1,4 @@
+import type { Collection } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type Caller, isPermitted, type Permissions, permitted } from '../caller.ts'
 import { documentsOf } from '../database.ts'
@@ -19,10 +20,13 @@ export interface Place {
  * Puts what adds to a care plan, and what closes it, one after the other for each EHR: of those that meet, one goes on
  * and the others are repeated on what it left. So nothing new is in a plan that was closed at the same instant.
  */
-export async function takeTurn({ db }: Records, { session }: Transaction, ehrId: string): Promise<void> {
-  const turns = db.collection<{ _id: string; turns: number }>('ehr.turns')
-  await turns.updateOne({ _id: ehrId }, { $inc: { turns: 1 } }, { upsert: true, session })
+export async function takeTurn(records: Records, { session }: Transaction, ehrId: string): Promise<void> {
+  await turnsOf(records).updateOne({ _id: ehrId }, { $inc: { turns: 1 } }, { upsert: true, session })
 }
+
+/** A name that no Parse class can have: the class family never reaches it. */
+export const turnsOf = ({ db }: Pick<Records, 'db'>): Collection<{ _id: string; turns: number }> =>
+  db.collection('ehr.turns')
 
 /** The subject of an EHR that takes a new care plan. @throws NotFound; Forbidden for one who may only read it */
 export async function requireWritableEhr(

@@ -1,11 +1,11 @@
 import type { Collection } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../caller.ts'
-import { takeTurn } from '../care-plans/context.ts'
-import { documentsOf } from '../database.ts'
-import { changeOf } from '../history.ts'
+import { takeTurn, turnsOf } from '../care-plans/context.ts'
+import { type Database, documentsOf, together } from '../database.ts'
+import { changeOf, forgetChanges, forgetChangesOf } from '../history.ts'
 import type { ParseDocument } from '../parse-format.ts'
-import { contentsOf } from '../removal.ts'
+import { contentsOf, removeContents } from '../removal.ts'
 import { accessesOf } from '../resource.ts'
 import type { Records, Transaction } from '../transaction.ts'
 
@@ -22,6 +22,8 @@ export interface RemovedEhr {
 const DAY_MS = 86_400_000
 /** For which an administrator can bring back an EHR; a day later it is removed for good. */
 const RESTORABLE_MS = 30 * DAY_MS
+/** No request lives longer: what it wrote into an EHR that was removed meanwhile is hidden then. */
+const LONGEST_REQUEST_MS = 60_000
 
 /** Stands before each entry of the permissions of what is gone: then they admit nobody, and nothing is forgotten. */
 const MARK = 'removed:'
@@ -54,9 +56,9 @@ export async function removeSoftly(
 }
 
 /** Hides what belongs to the EHR and is not hidden yet. */
-async function hide(records: Records, ehrId: string, tx?: Transaction): Promise<void> {
+async function hide(database: Database, ehrId: string, tx?: Transaction): Promise<void> {
   for (const name of contentsOf('Ehr')) {
-    await records.db
+    await database.db
       .collection(name)
       .updateMany(
         { ehrId, _rperm: { $not: { $regex: `^${MARK}` } } },
@@ -101,4 +103,32 @@ export async function restoreRemoved(
   tx.changes.push(changeOf('Ehr', ehrId, { caller, at: now }, change))
   const audited = { collection: 'Ehr', ehr: 'id' } as const
   tx.accesses.push(...accessesOf(audited, caller, { action: 'create' }, [{ id: ehrId }]))
+}
+
+/** Finishes what was removed: to be called at start, and every minute. */
+export async function sweepRemovedEhrs(database: Database, now: Date): Promise<void> {
+  const ago = (milliseconds: number) => new Date(now.getTime() - milliseconds)
+  const recent = { at: { $gt: ago(3 * LONGEST_REQUEST_MS) } }
+  for await (const { _id } of removedEhrs(database).find(recent)) await hide(database, _id)
+  const old = { at: { $lt: ago(RESTORABLE_MS + DAY_MS) } }
+  const gone = await removedEhrs(database)
+    .find(old, { projection: { _id: 1 } })
+    .toArray()
+  if (gone.length === 0) return
+  for (const { _id } of gone) await forgetRecords(database, _id)
+  await forgetChangesOf(database.db, new Set(gone.map(({ _id }) => _id)))
+  for (const { _id } of gone) {
+    await together(database, (session) => removeContents(database, session, 'Ehr', _id))
+    await turnsOf(database).deleteOne({ _id })
+    await removedEhrs(database).deleteOne({ _id })
+  }
+}
+
+/** Forgets the history of what is still there, so that not even who made it is left. */
+async function forgetRecords(database: Database, ehrId: string): Promise<void> {
+  await forgetChanges(database.db, 'Ehr', ehrId)
+  for (const name of contentsOf('Ehr')) {
+    const records = documentsOf(database, name).find({ ehrId }, { projection: { _id: 1 } })
+    for await (const { _id } of records) await forgetChanges(database.db, name, _id)
+  }
 }

@@ -1,0 +1,122 @@
+import type { TObject } from '@sinclair/typebox'
+import type { Caller } from '../../records/caller.ts'
+import type { CarePlans, PageOf } from '../../records/care-plans/care-plans.ts'
+import type { PartKey, Writing } from '../../records/care-plans/part.ts'
+import type { Page } from '../../records/listing.ts'
+import type { PastChange } from '../../records/store.ts'
+import {
+  CarePlanResource,
+  CarePlanSummary,
+  GoalResource,
+  GoalSummary,
+  TaskResource,
+} from '../../schemas/care-plan-resource.ts'
+import { changeOf, Restoration } from '../../schemas/change.ts'
+import { type Answer, answer } from '../answer.ts'
+import { list } from '../list.ts'
+import { type Operation, operation } from '../operation.ts'
+import { goalAnswer, planAnswer, shown, taskOf } from './care-plan-shown.ts'
+import { inBoth, type Mount } from './mounts.ts'
+
+const source = 'EHR data: who changed what, and the way back'
+
+/** What has a history. */
+interface Kind<W> {
+  name: 'CarePlan' | 'Goal' | 'Task'
+  what: string
+  /** Below the EHR. */
+  path: string
+  former: TObject
+  reply: TObject
+  recordsOf(carePlans: CarePlans): {
+    history(caller: Caller, key: PartKey, page: PageOf): Promise<Page<PastChange<object>>>
+    restore(caller: Caller, key: PartKey, version: number, options: Writing): Promise<W>
+  }
+  answer(restored: W): Answer<Record<string, unknown>, { version: number }>
+}
+
+type Params = Record<string, string>
+
+/** The last id of the path names the record, the others where it belongs. */
+function keyOf({ ehrId = '', careplanId = '', goalId, taskId }: Params): PartKey {
+  if (taskId !== undefined && goalId !== undefined)
+    return { id: taskId, goalId, carePlanId: careplanId, ehrId }
+  if (goalId !== undefined) return { id: goalId, carePlanId: careplanId, ehrId }
+  return { id: careplanId, ehrId }
+}
+
+/** The names of what a client can see changed. */
+const visible = (names: readonly string[]) => names.filter((name) => !name.startsWith('_'))
+
+function historyOf<W>({ name, what, path, former, ...kind }: Kind<W>): ((mount: Mount) => Operation)[] {
+  const item = changeOf(name, what, former)
+  return [
+    ({ base, of }) =>
+      list({
+        id: `list${of}${name}Changes`,
+        path: `${base}/{ehrId}${path}/history`,
+        summary: `List the changes of a ${what}`,
+        description: 'Who made which version, when, and what was there before; the newest first.',
+        source,
+        extra: true,
+        access: 'plan:read',
+        item,
+        handle: async ({ params, page }, { caller, carePlans }) => {
+          const found = await kind.recordsOf(carePlans).history(caller, keyOf(params), page)
+          const items = found.items.map(({ before, changed, announced = false, ...change }) => ({
+            ...change,
+            announced,
+            changed: visible(changed),
+            before: before && shown(former.properties, before),
+          }))
+          return { items, next: found.next }
+        },
+      }),
+    ({ base, of }) =>
+      operation({
+        id: `restore${of}${name}`,
+        method: 'post',
+        path: `${base}/{ehrId}${path}/restore`,
+        summary: `Bring back a former version of a ${what}, as a new one`,
+        description: 'Its status stays: what has been closed since is not open again.',
+        source,
+        extra: true,
+        access: 'plan:write',
+        body: Restoration,
+        reply: [200, kind.reply, 'versioned'],
+        errors: ['RuleViolated', 'PreconditionFailed'],
+        handle: async ({ params, body: { version } }, { caller, carePlans, ifMatch }) =>
+          kind.answer(await kind.recordsOf(carePlans).restore(caller, keyOf(params), version, { ifMatch })),
+      }),
+  ]
+}
+
+export const carePlanHistory = inBoth(
+  ...historyOf({
+    name: 'CarePlan',
+    what: 'care plan',
+    path: '/careplan/{careplanId}',
+    former: CarePlanSummary,
+    reply: CarePlanResource,
+    recordsOf: (carePlans) => carePlans,
+    answer: (plan) => planAnswer(plan),
+  }),
+  ...historyOf({
+    name: 'Goal',
+    what: 'goal',
+    path: '/careplan/{careplanId}/goal/{goalId}',
+    former: GoalSummary,
+    reply: GoalResource,
+    recordsOf: ({ goals }) => goals,
+    answer: (goal) => goalAnswer(goal),
+  }),
+  ...historyOf({
+    name: 'Task',
+    what: 'task',
+    path: '/careplan/{careplanId}/goal/{goalId}/task/{taskId}',
+    former: TaskResource,
+    reply: TaskResource,
+    recordsOf: ({ tasks }) => tasks,
+    answer: (task) => answer(taskOf(task), { version: task.version }),
+  }),
+)

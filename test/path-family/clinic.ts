@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { planRole } from '../../records/access.ts'
+import { setRole } from '../../records/roles.ts'
+import { service } from '../helper.ts'
+import { type Answer, newPerson, type Person } from './people.ts'
+
+/** Somebody with the EHR that came with the account. Paths without a leading slash are below that EHR. */
+export interface Patient extends Person {
+  ehrId: string
+}
+
+export async function newPatient(): Promise<Patient> {
+  const person = await newPerson()
+  const { body } = await person.call('GET', '/ehr')
+  assert.equal(body.items.length, 1, JSON.stringify(body))
+  const ehrId: string = body.items[0].id
+  const call: Person['call'] = (method, path, ...more) =>
+    person.call(method, path.startsWith('/') ? path : `/ehr/${ehrId}/${path}`, ...more)
+  return { ...person, ehrId, call }
+}
+
+/** Asserts the status and gives the body. */
+export function ok({ status, body }: Answer, expected = 200) {
+  assert.equal(status, expected, JSON.stringify(body))
+  return body
+}
+
+export const etagOf = ({ headers }: Answer): string => headers.get('etag') ?? ''
+
+export const newPlan = async (patient: Patient, more: object = {}): Promise<string> =>
+  ok(await patient.call('POST', 'careplan', { name: 'Lower blood pressure', ...more }), 201).id
+
+export const newGoal = async (patient: Patient, planId: string, more: object = {}): Promise<string> =>
+  ok(await patient.call('POST', `careplan/${planId}/goal`, { name: 'Walk', ...more }), 201).id
+
+export const newTask = async (
+  patient: Patient,
+  planId: string,
+  goalId: string,
+  more: object = {},
+): Promise<string> => {
+  const path = `careplan/${planId}/goal/${goalId}/task`
+  return ok(await patient.call('POST', path, { name: 'Buy shoes', ...more }), 201).id
+}
+
+/** Lets somebody into a care plan, as an invitation to it does. */
+export async function letIn(planId: string, person: Person, right: 'read' | 'write'): Promise<void> {
+  const database = { client: service.client, db: service.db }
+  await service.client.withSession((session) =>
+    session.withTransaction(() => setRole(database, session, person.mvUid, planRole(planId, right), true)),
+  )
+}
+
+/** What the audit holds of an EHR since a moment: `read CarePlan done`. */
+export async function auditOf(ehrId: string, since = new Date(0)): Promise<string[]> {
+  const entries = await service.db
+    .collection('audit.entries')
+    .find({ ehrId, at: { $gte: since } })
+    .sort({ at: 1 })
+    .toArray()
+  return entries.map(({ action, type, outcome }) => `${action} ${type} ${outcome}`)
+}
