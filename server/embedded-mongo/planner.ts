@@ -19,6 +19,8 @@ export interface Plan {
   reverse: boolean
   /** The results come in the order asked for. */
   ordered: boolean
+  /** The alternatives of an `$or`, each with an index; what several of them find counts once. */
+  branches?: Plan[]
 }
 
 export interface Question {
@@ -43,7 +45,17 @@ export const choosePlan = (collection: Planned, question: Question): Plan => {
     const candidate = consider(index, question, demands)
     if (candidate && (!best || candidate.score > best.score)) best = candidate
   }
-  return best?.plan ?? collectionScan(question, false)
+  return best?.plan ?? alternatives(collection, question) ?? collectionScan(question, false)
+}
+
+/** One alternative without an index would be a scan, which then answers all of them. */
+const alternatives = (collection: Planned, { filter, sort, collation }: Question): Plan | undefined => {
+  if (!Array.isArray(filter.$or)) return undefined
+  const branches = filter.$or.map((branch: Document) =>
+    choosePlan(collection, { filter: branch, sort: [], collation }),
+  )
+  if (!branches.every((branch) => branch.index ?? branch.branches)) return undefined
+  return { bounds: [], reverse: false, ordered: sort.length === 0, branches }
 }
 
 const collectionScan = ({ sort }: Question, reverse: boolean): Plan => ({

@@ -91,7 +91,11 @@ function* candidates(
   plan: Plan,
   examined: Examined,
 ): Iterable<StoredRecord> {
-  const { index, bounds, reverse } = plan
+  const { index, bounds, reverse, branches } = plan
+  if (branches) {
+    yield* once(branches.map((branch) => candidates(view, collection, branch, examined)))
+    return
+  }
   if (!index) {
     yield* scanRecords(view, collection, reverse)
     return
@@ -109,6 +113,16 @@ function* candidates(
       if (bytes) yield { id, bytes }
     }
   }
+}
+
+function* once(sources: Iterable<StoredRecord>[]): Iterable<StoredRecord> {
+  const seen = new Set<string>()
+  for (const records of sources)
+    for (const record of records) {
+      const name = record.id.toString('latin1')
+      if (!seen.has(name)) yield record
+      seen.add(name)
+    }
 }
 
 /** Sorts by ids and sort values only; the documents are read again when their turn comes. */

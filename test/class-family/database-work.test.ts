@@ -80,6 +80,7 @@ describe('the work of the database', () => {
       const other = (await post('Ehr', { subjectId: 'patient 30' }).expect(201)).body.objectId
       await list('CarePlan', { ehrId: other }).expect(200)
       await remove('Ehr', other).expect(200)
+      await newUser()
     })
     assert.ok(commands.length > 40)
     for (const command of commands)

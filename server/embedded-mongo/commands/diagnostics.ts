@@ -2,6 +2,7 @@
 import type { Document } from 'bson'
 import { fail } from '../errors.ts'
 import { splitPipeline } from '../pipeline.ts'
+import type { Plan } from '../planner.ts'
 import { type Examined, find, prepare, type Query } from '../query.ts'
 import { isNumeric, isObject, toNumber } from '../values.ts'
 import { type Command, type Context, target } from './context.ts'
@@ -143,6 +144,15 @@ const explain: Command = {
   },
 }
 
+const scanStage = ({ index, reverse, branches }: Plan): Document => {
+  const direction = reverse ? 'backward' : 'forward'
+  if (branches) return { stage: 'OR', inputStages: branches.map(scanStage) }
+  if (!index) return { stage: 'COLLSCAN', direction }
+  const { name: indexName, multikey: isMultiKey, spec } = index
+  const inputStage = { stage: 'IXSCAN', keyPattern: spec.key, indexName, isMultiKey, direction }
+  return { stage: 'FETCH', inputStage }
+}
+
 /** Plans the query and, unless only the plan is wanted, runs it to count what it looks at. */
 export const explainCommand = (
   context: Context,
@@ -156,18 +166,7 @@ export const explainCommand = (
   const query = explained(inner, name)
   const prepared = prepare(collection, query)
   const { plan } = prepared
-  const scan: Document = plan.index
-    ? {
-        stage: 'FETCH',
-        inputStage: {
-          stage: 'IXSCAN',
-          keyPattern: plan.index.spec.key,
-          indexName: plan.index.name,
-          isMultiKey: plan.index.multikey,
-          direction: plan.reverse ? 'backward' : 'forward',
-        },
-      }
-    : { stage: 'COLLSCAN', direction: plan.reverse ? 'backward' : 'forward' }
+  const scan = scanStage(plan)
   const winningPlan = plan.ordered ? scan : { stage: 'SORT', sortPattern: query.sort, inputStage: scan }
   const reply: Document = {
     explainVersion: '1',
