@@ -27,13 +27,13 @@ export const mvUid = Type.String({ description: 'User id', examples: ['n4Fq2LxT0
 const nameRules = { minLength: 1, maxLength: 200, pattern: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]+$' }
 const languageRules = { pattern: '^[A-Za-z]{2,3}(-[A-Za-z]{2})?$' }
 
-const accountName = Type.String({
+export const accountName = Type.String({
   ...nameRules,
   description: 'Name of the person',
   examples: ['Anna de Vries'],
 })
 
-const accountLanguage = Type.String({
+export const accountLanguage = Type.String({
   ...languageRules,
   description: 'Language of the mails, RFC 3066: Dutch (`nl`), for any other English',
   examples: ['nl'],

@@ -1,12 +1,13 @@
 import { Type } from '@sinclair/typebox'
+import { accountLanguage, accountName } from './account.ts'
 import { id, moment } from './common.ts'
 
 /** What an account holds beyond what Parse gives it. */
 export const UserFields = Type.Object(
   {
     ehrId: Type.Optional(id('the EHR that came with the account; gone when that EHR is deleted')),
-    name: Type.Optional(Type.String({ description: 'Name as shown to the administrators of accounts' })),
-    language: Type.Optional(Type.String({ description: 'Language of the mails to this person' })),
+    name: Type.Optional(accountName),
+    language: Type.Optional(accountLanguage),
     termsVersion: Type.Optional(Type.String({ description: 'Version of the terms of service agreed to' })),
     termsAcceptedAt: Type.Optional(moment('When they were agreed to')),
     invitedAt: Type.Optional(
@@ -16,6 +17,9 @@ export const UserFields = Type.Object(
   },
   { $id: 'UserFields', additionalProperties: false, description: 'Own properties of an account' },
 )
+
+/** What a person may say of himself in either family. */
+export const OwnUserFields = Type.Pick(UserFields, ['name', 'language'])
 
 /** Only the service sets these. */
 export const SERVICE_USER_FIELDS = [

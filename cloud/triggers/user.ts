@@ -5,10 +5,11 @@ import { ensureEhrOfAccount } from '../../records/ehr.ts'
 import { newId } from '../../records/id.ts'
 import { emailAddress } from '../../schemas/account.ts'
 import { checkOf } from '../../schemas/registry.ts'
-import { SERVICE_USER_FIELDS } from '../../schemas/user.ts'
+import { OwnUserFields, SERVICE_USER_FIELDS } from '../../schemas/user.ts'
 import { invalid, requireAll } from '../errors.ts'
 
 const emailFaults = checkOf(emailAddress())
+const ownFaults = checkOf(OwnUserFields)
 
 /** Names are compared in lower case; an account names its EHR before either of the two exists. */
 export function beforeSaveUser({ object, original, master }: Parse.Cloud.BeforeSaveRequest): void {
@@ -21,6 +22,11 @@ export function beforeSaveUser({ object, original, master }: Parse.Cloud.BeforeS
   }
   const set = SERVICE_USER_FIELDS.find((name) => object.dirty(name) && !isSame(object, original, name))
   if (!master && set) throw invalid({ path: set, code: 'fixed', message: 'is not for the client to set' })
+  const own = Object.fromEntries(
+    ['name', 'language'].flatMap((name) => (object.dirty(name) ? [[name, object.get(name)]] : [])),
+  )
+  const faults = ownFaults(JSON.parse(JSON.stringify(own)))
+  if (faults.length > 0) throw invalid(...faults)
   if (isNew) object.set('ehrId', newId())
 }
 

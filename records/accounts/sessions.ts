@@ -176,7 +176,7 @@ export class Sessions {
     return {
       sid: session._id,
       current: session._id === currentSid,
-      device: session.device ?? null,
+      device: session.device || null,
       createdAt: session._created_at.toISOString(),
       lastUsedAt: (session.lastUsedAt ?? session._created_at).toISOString(),
       expiresAt: this.#live(session).expiresAt.toISOString(),

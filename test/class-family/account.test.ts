@@ -27,6 +27,7 @@ describe('sign-up', () => {
       'nobody',
       'a b@example.org',
       'a@b\r\nBcc: c@example.org',
+      '\u0430nna@example.org', // the first letter is Cyrillic
     ])
       assert.equal((await signUp({ username: newAddress(), email })).status, 400, JSON.stringify(email))
   })
@@ -45,6 +46,8 @@ describe('sign-up', () => {
       { ehrId: 'abcdefghij' },
       { role: 'admin' },
       { version: 2 },
+      { name: 'Anna\r\nBcc: b@example.org' },
+      { language: 'x'.repeat(100) },
     ]) {
       const email = newAddress()
       const { status, body } = await signUp({ username: email, email, ...more })
