@@ -4,7 +4,7 @@ import { type Collation, compare, equal } from './compare.ts'
 import { fail } from './errors.ts'
 import { elementTest, isOperators, type Predicate } from './matcher.ts'
 import { isRegex } from './regex.ts'
-import { sorter } from './sort.ts'
+import { sorted } from './sort.ts'
 import { bsonType, clone, isNumeric, isObject, toNumber } from './values.ts'
 
 type ArrayUpdate = (current: unknown, operand: unknown, path: string, collation?: Collation) => unknown
@@ -34,8 +34,8 @@ export const push: ArrayUpdate = (current, operand, path, collation) => {
       fail(2, `Unrecognized clause in $push: ${name}`)
   const { $position, $sort, $slice } = operand
   array.splice($position === undefined ? array.length : whole($position, '$position'), 0, ...added)
-  if ($sort !== undefined) sortArray(array, $sort, collation)
-  return $slice === undefined ? array : sliced(array, whole($slice, '$slice'))
+  const ordered = $sort === undefined ? array : sortedArray(array, $sort, collation)
+  return $slice === undefined ? ordered : sliced(ordered, whole($slice, '$slice'))
 }
 
 const whole = (value: unknown, name: string): number =>
@@ -46,10 +46,10 @@ const whole = (value: unknown, name: string): number =>
 const sliced = (array: unknown[], count: number): unknown[] =>
   count < 0 ? array.slice(count) : array.slice(0, count)
 
-const sortArray = (array: unknown[], spec: unknown, collation?: Collation): void => {
-  if (isNumeric(spec)) array.sort((a, b) => compare(a, b, collation) * toNumber(spec))
-  else (array as Document[]).sort(sorter(spec, collation))
-}
+const sortedArray = (array: unknown[], spec: unknown, collation?: Collation): unknown[] =>
+  isNumeric(spec)
+    ? array.sort((a, b) => compare(a, b, collation) * toNumber(spec))
+    : sorted(array as Document[], spec, collation)
 
 export const addToSet: ArrayUpdate = (current, operand, path, collation) => {
   const array = [...arrayAt(current, path)]

@@ -12,12 +12,7 @@ const folds: Record<number, (text: string) => string> = {
 
 const sensitivity = { 1: 'base', 2: 'accent', 3: 'variant' } as const
 
-const unsupported: Record<string, unknown> = {
-  caseLevel: true,
-  numericOrdering: true,
-  alternate: 'shifted',
-  backwards: true,
-}
+const unsupported = { caseLevel: true, numericOrdering: true, alternate: 'shifted', backwards: true }
 
 const cache = new Map<string, Collation>()
 
@@ -41,15 +36,8 @@ export const collationOf = (spec: unknown): Collation | undefined => {
 }
 
 const build = (locale: string, strength: 1 | 2 | 3): Collation => {
-  const tag = locale.replaceAll('_', '-')
-  try {
-    if (Intl.Collator.supportedLocalesOf(tag).length === 0)
-      fail(2, `Field 'locale' is invalid in: { locale: "${locale}" }`)
-  } catch {
-    fail(2, `Field 'locale' is invalid in: { locale: "${locale}" }`)
-  }
   const fold = folds[strength] as (text: string) => string
-  const order = new Intl.Collator(tag, { sensitivity: sensitivity[strength] }).compare
+  const order = collator(locale, sensitivity[strength]).compare
   // Equality is that of the folded text, which is also the index key; the order of unequal texts is Intl's.
   return {
     fold,
@@ -57,5 +45,13 @@ const build = (locale: string, strength: 1 | 2 | 3): Collation => {
       const [x, y] = [fold(a), fold(b)]
       return x === y ? 0 : order(a, b) || (x < y ? -1 : 1)
     },
+  }
+}
+
+const collator = (locale: string, sensitivity: 'base' | 'accent' | 'variant'): Intl.Collator => {
+  try {
+    return new Intl.Collator(locale.replaceAll('_', '-'), { sensitivity })
+  } catch {
+    return fail(2, `Field 'locale' is invalid in: { locale: "${locale}" }`)
   }
 }

@@ -47,11 +47,7 @@ export class Cursors {
   next(id: Long, ns: string, size: number, owner?: string): Batch {
     const cursor = this.#open.get(id.toString())
     if (!cursor) return fail(43, `cursor id ${id} not found`)
-    if (cursor.ns !== ns)
-      fail(
-        13,
-        `Requested getMore on namespace '${ns}', but cursor belongs to a different namespace ${cursor.ns}`,
-      )
+    if (cursor.ns !== ns) fail(13, `getMore on '${ns}', but the cursor belongs to ${cursor.ns}`)
     if (cursor.owner !== owner)
       fail(50738, `Cannot run getMore on cursor ${id}, which was created in another session or transaction`)
     this.#open.delete(id.toString())

@@ -12,7 +12,6 @@ export class Engine {
   readonly cursors = new Cursors()
   readonly ids = new RecordIds()
   readonly transactions: Transactions
-  readonly startedAt = Date.now()
   /** How many clients are connected now. */
   connections = 0
   /** How long the TTL monitor rests between two rounds. */

@@ -10,7 +10,7 @@ import { fail } from './errors.ts'
 import { operators, settings } from './expressions.ts'
 import { compileFilter } from './matcher.ts'
 import type { Query } from './query.ts'
-import { sorter } from './sort.ts'
+import { sorted } from './sort.ts'
 import { integer, isObject, promote, put } from './values.ts'
 
 interface PipelineOptions {
@@ -28,25 +28,15 @@ type Stage = (items: Items, body: Document, options: unknown) => Items
 
 const { $out: _out, $merge: _merge, ...stages } = allStages as unknown as Record<string, Stage>
 
-const refusedStages = new Set([
-  '$out',
-  '$merge',
-  '$changeStream',
-  '$geoNear',
-  '$indexStats',
-  '$collStats',
-  '$currentOp',
-  '$listSessions',
-  '$planCacheStats',
-  '$search',
-  '$vectorSearch',
-])
+const refusedStages =
+  '$out $merge $changeStream $geoNear $indexStats $collStats $currentOp $listSessions $planCacheStats $search'.split(
+    ' ',
+  )
 
 const stagesFor = (options: PipelineOptions): Record<string, Stage> => ({
   ...stages,
   $match: (items, filter) => items.filter(compileFilter(filter, options)),
-  $sort: (items, spec) =>
-    items.transform((all) => [...all].sort(sorter(spec, options.collation))[Symbol.iterator]()),
+  $sort: (items, spec) => items.transform((all) => sorted(all, spec, options.collation)[Symbol.iterator]()),
   // A group's missing id is null.
   $group: (items, body, context) =>
     (stages.$group as Stage)(items, { ...body, _id: { $ifNull: [body._id, null] } }, context),
@@ -62,7 +52,7 @@ export const checkPipeline = (pipeline: unknown): Document[] => {
     if (names.length !== 1)
       fail(40323, 'A pipeline stage specification object must contain exactly one field.')
     const name = names[0] as string
-    if (refusedStages.has(name)) fail(115, `stage ${name} is not supported by this engine`)
+    if (refusedStages.includes(name)) fail(115, `stage ${name} is not supported by this engine`)
     if (!Object.hasOwn(stages, name)) fail(40324, `Unrecognized pipeline stage name: '${name}'`)
     for (const inner of innerPipelines(name, stage[name])) checkPipeline(inner)
   }

@@ -68,11 +68,7 @@ const hinted = (collection: Planned, question: Question, demands: Demands): Plan
   const { hint } = question
   if (isObject(hint) && '$natural' in hint) return collectionScan(question, toNumber(hint.$natural) < 0)
   const index = findIndex(collection, hint)
-  if (!index)
-    return fail(
-      2,
-      'planner returned error :: caused by :: hint provided does not correspond to an existing index',
-    )
+  if (!index) return fail(2, 'hint provided does not correspond to an existing index')
   const candidate = consider(index, question, demands, true)
   return candidate ? candidate.plan : fullScan(index, question)
 }

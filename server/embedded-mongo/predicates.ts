@@ -1,7 +1,7 @@
 /** What a filter demands of single fields, as far as an index can use it. */
 import type { Document } from 'bson'
 import { type Collation, compare, equal, typeOrder } from './compare.ts'
-import { isOperators } from './matcher.ts'
+import { compileFilter, isOperators } from './matcher.ts'
 import { isRegex, literalPrefix } from './regex.ts'
 import { isNullish, isObject, truthy } from './values.ts'
 
@@ -86,40 +86,19 @@ const clauseCount = (filter: Document): number =>
 
 /** True when meeting `have` guarantees meeting `want`. */
 const covers = (have: Demand, want: Demand): boolean => {
-  if (have.operator === want.operator && equal(have.operand, want.operand))
-    return !containsRegex(want.operand)
-  if (want.operator === '$exists') return truthy(want.operand) && excludesNull(have)
-  if (have.operator === '$in') {
-    const values = have.operand as unknown[]
-    return values.length > 0 && values.every((operand) => covers({ operator: '$eq', operand }, want))
+  if (want.operator === '$exists') return truthy(want.operand) ? excludesNull(have) : equal(have, want)
+  const values =
+    have.operator === '$eq' ? [have.operand] : have.operator === '$in' ? (have.operand as unknown[]) : []
+  if (values.length > 0) {
+    const test = compileFilter({ value: { [want.operator]: want.operand } })
+    return want.operator !== 'prefix' && values.every((value) => !Array.isArray(value) && test({ value }))
   }
-  if (Array.isArray(have.operand) || typeOrder(have.operand) !== typeOrder(want.operand)) {
-    if (want.operator !== '$in') return false
-  }
-  const order = compare(have.operand, want.operand)
-  switch (want.operator) {
-    case '$gt':
-      return have.operator === '$gt'
-        ? order >= 0
-        : (have.operator === '$gte' || have.operator === '$eq') && order > 0
-    case '$gte':
-      return ['$gt', '$gte', '$eq'].includes(have.operator) && order >= 0
-    case '$lt':
-      return have.operator === '$lt'
-        ? order <= 0
-        : (have.operator === '$lte' || have.operator === '$eq') && order < 0
-    case '$lte':
-      return ['$lt', '$lte', '$eq'].includes(have.operator) && order <= 0
-    case '$in':
-      return (
-        have.operator === '$eq' && (want.operand as unknown[]).some((value) => equal(value, have.operand))
-      )
-    default:
-      return false
-  }
+  if (have.operator.slice(0, 3) !== want.operator.slice(0, 3) || have.operator === '$in') return false
+  if (have.operator === 'prefix') return have.operand === want.operand
+  if (typeOrder(have.operand) !== typeOrder(want.operand)) return false
+  const order = compare(have.operand, want.operand) * (have.operator.startsWith('$g') ? 1 : -1)
+  return order > 0 || (order === 0 && (want.operator.endsWith('e') || have.operator === want.operator))
 }
-
-const containsRegex = (operand: unknown): boolean => Array.isArray(operand) && operand.some(isRegex)
 
 /** Strings in a demand: the only values whose place in an index depends on its collation. */
 export const hasText = (operand: unknown): boolean =>

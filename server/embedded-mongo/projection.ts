@@ -25,14 +25,9 @@ export const compileProjection = (spec: unknown, filter: Document = {}): Project
   const tree: Tree = { root: { children: new Map() }, inclusive: undefined, id: undefined }
   for (const [path, value] of Object.entries(spec)) addPath(tree, path, value, filter)
   const inclusive = tree.inclusive ?? tree.id === true
-  if (tree.id !== undefined && tree.id !== inclusive && tree.id === false) remove(tree)
-  else if (tree.id !== false && inclusive) tree.root.children.set('_id', keep)
-  else if (tree.id === false) insert(tree, ['_id'], drop)
+  if (inclusive && tree.id !== false) tree.root.children.set('_id', keep)
+  if (!inclusive && tree.id === false) tree.root.children.set('_id', drop)
   return (document) => walk(document, tree.root, inclusive, document) as Document
-}
-
-const remove = (tree: Tree): void => {
-  tree.root.children.delete('_id')
 }
 
 const keep: Node = { apply: (value) => value }
@@ -55,10 +50,7 @@ const addPath = (tree: Tree, path: string, value: unknown, filter: Document): vo
 
 const setMode = (tree: Tree, inclusive: boolean, path: string): void => {
   if (tree.inclusive !== undefined && tree.inclusive !== inclusive)
-    fail(
-      inclusive ? 31253 : 31254,
-      `Cannot do ${inclusive ? 'inclusion' : 'exclusion'} on field ${path} in ${inclusive ? 'exclusion' : 'inclusion'} projection`,
-    )
+    fail(inclusive ? 31253 : 31254, `Cannot mix inclusion and exclusion in a projection: ${path}`)
   tree.inclusive = inclusive
 }
 

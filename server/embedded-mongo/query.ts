@@ -2,12 +2,12 @@
 import type { Document } from 'bson'
 import type { Collection } from './catalog.ts'
 import { collationOf } from './collation.ts'
-import { type Collation, compare } from './compare.ts'
+import type { Collation } from './compare.ts'
 import { fail } from './errors.ts'
 import { compileFilter, type Predicate } from './matcher.ts'
 import { choosePlan, type Plan } from './planner.ts'
 import { type Match, readRecord, type StoredRecord, scanIndex, scanRecords } from './records.ts'
-import { type SortPart, sortParts, sortValue } from './sort.ts'
+import { type SortPart, sortOrder, sortParts } from './sort.ts'
 import type { View } from './storage.ts'
 import { decode } from './values.ts'
 
@@ -62,7 +62,7 @@ export function* find(
   const found = matches(view, collection, query, prepared, examined)
   const ordered = prepared.plan.ordered
     ? found
-    : sorted(view, collection, found, prepared, limit && skip + limit)
+    : inOrder(view, collection, found, prepared, limit && skip + limit)
   let at = 0
   for (const match of ordered) {
     if (at++ < skip) continue
@@ -126,27 +126,18 @@ function* once(sources: Iterable<StoredRecord>[]): Iterable<StoredRecord> {
 }
 
 /** Sorts by ids and sort values only; the documents are read again when their turn comes. */
-function* sorted(
+function* inOrder(
   view: View,
   collection: Collection,
   found: Iterable<Match>,
   { sort, collation }: Prepared,
   most: number,
 ): Iterable<Match> {
-  const parts = sort.map(({ field, descending }) => ({ path: field.split('.'), descending }))
-  const byValues = (a: Row, b: Row): number => {
-    for (let i = 0; i < parts.length; i++) {
-      const order = compare(a.values[i], b.values[i], collation)
-      if (order) return parts[i]?.descending ? -order : order
-    }
-    return 0
-  }
+  const order = sortOrder(sort, collation)
+  const byValues = (a: Row, b: Row) => order.compare(a.values, b.values)
   let rows: Row[] = []
   for (const { id, document } of found) {
-    rows.push({
-      id,
-      values: parts.map(({ path, descending }) => sortValue(document, path, descending, collation)),
-    })
+    rows.push({ id, values: order.values(document) })
     if (most > 0 && rows.length >= 2 * most + 1000) rows = rows.sort(byValues).slice(0, most)
   }
   for (const { id } of rows.sort(byValues)) {

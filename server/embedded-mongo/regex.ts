@@ -4,10 +4,10 @@ import { bsonType } from './values.ts'
 
 const LONGEST_PATTERN = 32_764
 
+/** What stands inside brackets for a POSIX class, of which JavaScript has none. */
 const classes: Record<string, string> = {
   alnum: 'A-Za-z0-9',
   alpha: 'A-Za-z',
-  ascii: '\\x00-\\x7f',
   blank: ' \\t',
   cntrl: '\\x00-\\x1f\\x7f',
   digit: '0-9',
@@ -26,107 +26,35 @@ const escapes: Record<string, string> = {
   Z: '(?=\\n?(?![\\s\\S]))',
   z: '(?![\\s\\S])',
   h: '[ \\t]',
-  a: '\\x07',
-  e: '\\x1b',
+  E: '',
 }
 
-const escapeText = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+const quote = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 
-interface Source {
-  text: string
-  at: number
-}
+/** What Perl writes otherwise: quotations, escapes, bracketed classes, comments, groups, possessive quantifiers. */
+const token =
+  /\\Q([\s\S]*?)(?:\\E|$)|\\([\s\S])|\[(\^?)(\]?)((?:\[:\w+:\]|\\[\s\S]|[^\]\\])*)\]|\(\?#[^)]*\)|\(\?P=(\w+)\)|(\(\?)P?<(?=\w)|\(\?>|([*+?}])\+/
+const tokens = new RegExp(token, 'g')
+/** With the option x, blanks and comments too. */
+const extendedTokens = new RegExp(`${token.source}|\\s+|#.*`, 'g')
 
-const takeUntil = (source: Source, end: string): string => {
-  const stop = source.text.indexOf(end, source.at)
-  const taken = source.text.slice(source.at, stop < 0 ? undefined : stop)
-  source.at = stop < 0 ? source.text.length : stop + end.length
-  return taken
-}
+const translate = (pattern: string, extended: boolean): string =>
+  pattern.replace(
+    extended ? extendedTokens : tokens,
+    (whole, quoted, letter, not, first, members, name, named, quantifier) => {
+      if (quoted !== undefined) return quote(quoted)
+      if (letter !== undefined) return escapes[letter] ?? whole
+      if (members !== undefined)
+        return `[${not}${first && '\\]'}${members.replace(/\[:(\w+):\]|\\[\s\S]|\[/g, member)}]`
+      if (name) return `\\k<${name}>`
+      if (named) return '(?<'
+      return whole === '(?>' ? '(?:' : (quantifier ?? '')
+    },
+  )
 
-const escapeSequence = (source: Source): string => {
-  const letter = source.text[source.at + 1] ?? ''
-  source.at += 2
-  if (letter === '') return fail(51091, 'Regular expression is invalid: \\ at end of pattern')
-  if (letter === 'Q') return escapeText(takeUntil(source, '\\E'))
-  if (letter === 'E') return ''
-  return escapes[letter] ?? `\\${letter}`
-}
-
-/** A bracketed class; JavaScript knows no `[:alpha:]` inside. */
-const bracket = (source: Source): string => {
-  let out = '['
-  source.at++
-  if (source.text[source.at] === '^') {
-    out += '^'
-    source.at++
-  }
-  if (source.text[source.at] === ']') {
-    out += '\\]'
-    source.at++
-  }
-  while (source.at < source.text.length && source.text[source.at] !== ']') {
-    const named = /^\[:(\w+):\]/.exec(source.text.slice(source.at, source.at + 12))
-    if (named) {
-      out +=
-        classes[named[1] as string] ?? fail(51091, `Regular expression is invalid: unknown class ${named[0]}`)
-      source.at += named[0].length
-    } else if (source.text[source.at] === '\\') out += escapeSequence(source)
-    else {
-      out += source.text[source.at] === '[' ? '\\[' : source.text[source.at]
-      source.at++
-    }
-  }
-  source.at++
-  return `${out}]`
-}
-
-const extended = (source: Source): boolean => {
-  const letter = source.text[source.at] as string
-  if (/\s/.test(letter)) source.at++
-  else if (letter === '#') takeUntil(source, '\n')
-  else return false
-  return true
-}
-
-const groups: [RegExp, string][] = [
-  [/^\(\?P?<([A-Za-z_]\w*)>/, '(?<$1>'],
-  [/^\(\?P=(\w+)\)/, '\\k<$1>'],
-  [/^\(\?>/, '(?:'],
-]
-
-const group = (source: Source): string => {
-  const rest = source.text.slice(source.at, source.at + 64)
-  if (rest.startsWith('(?#')) return takeUntil(source, ')') && ''
-  for (const [pattern, replacement] of groups) {
-    const match = pattern.exec(rest)
-    if (match) {
-      source.at += match[0].length
-      return match[0].replace(pattern, replacement)
-    }
-  }
-  source.at++
-  return '('
-}
-
-const translate = (text: string, skipSpace: boolean): string => {
-  const source: Source = { text, at: 0 }
-  let out = ''
-  while (source.at < text.length) {
-    const letter = text[source.at] as string
-    if (letter === '\\') out += escapeSequence(source)
-    else if (letter === '[') out += bracket(source)
-    else if (skipSpace && extended(source)) continue
-    else if (letter === '(') out += group(source)
-    else if (/[*+?}]/.test(letter) && text[source.at + 1] === '+') {
-      out += letter
-      source.at += 2
-    } else {
-      out += letter
-      source.at++
-    }
-  }
-  return out
+const member = (whole: string, name?: string): string => {
+  if (name) return classes[name] ?? fail(51091, `Regular expression is invalid: unknown class ${whole}`)
+  return whole === '[' ? '\\[' : whole
 }
 
 /** @throws 51091 when the expression cannot be understood, 2 for an unknown option */

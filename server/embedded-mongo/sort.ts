@@ -5,8 +5,6 @@ import { fail } from './errors.ts'
 import { lookup } from './paths.ts'
 import { isNumeric, isObject, toNumber } from './values.ts'
 
-type Comparator = (a: Document, b: Document) => number
-
 export interface SortPart {
   field: string
   descending: boolean
@@ -17,8 +15,6 @@ export const sortParts = (spec: unknown): SortPart[] => {
   if (spec === undefined || spec === null) return []
   if (!isObject(spec)) return fail(14, "BSON field 'sort' is the wrong type, expected type 'object'")
   return Object.entries(spec).map(([field, direction]) => {
-    if (isObject(direction) && '$meta' in direction)
-      return fail(115, '$meta sort is not supported by this engine')
     const sign = isNumeric(direction) ? toNumber(direction) : 0
     if (sign !== 1 && sign !== -1)
       return fail(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)')
@@ -27,7 +23,7 @@ export const sortParts = (spec: unknown): SortPart[] => {
 }
 
 /** The value a document is sorted by: of an array its extreme element, null for what is missing. */
-export const sortValue = (
+const sortValue = (
   document: Document,
   parts: string[],
   descending: boolean,
@@ -48,22 +44,30 @@ export const sortValue = (
   return any ? best : null
 }
 
-export const sorter = (spec: unknown, collation?: Collation): Comparator => {
-  const parts = sortParts(spec).map((part) => ({ ...part, path: part.field.split('.') }))
-  const cached = new WeakMap<Document, unknown[]>()
-  const values = (document: Document): unknown[] => {
-    const known = cached.get(document)
-    if (known) return known
-    const found = parts.map(({ path, descending }) => sortValue(document, path, descending, collation))
-    cached.set(document, found)
-    return found
+export interface SortOrder {
+  /** What a document is sorted by. */
+  values(document: Document): unknown[]
+  compare(a: unknown[], b: unknown[]): number
+}
+
+export const sortOrder = (parts: SortPart[], collation?: Collation): SortOrder => {
+  const paths = parts.map(({ field }) => field.split('.'))
+  return {
+    values: (document) =>
+      parts.map(({ descending }, i) => sortValue(document, paths[i] as string[], descending, collation)),
+    compare: (a, b) => {
+      for (const [i, { descending }] of parts.entries()) {
+        const order = compare(a[i], b[i], collation)
+        if (order) return descending ? -order : order
+      }
+      return 0
+    },
   }
-  return (a, b) => {
-    const [x, y] = [values(a), values(b)]
-    for (let i = 0; i < parts.length; i++) {
-      const order = compare(x[i], y[i], collation)
-      if (order) return parts[i]?.descending ? -order : order
-    }
-    return 0
-  }
+}
+
+/** The documents in order. */
+export const sorted = (documents: Document[], spec: unknown, collation?: Collation): Document[] => {
+  const order = sortOrder(sortParts(spec), collation)
+  const rows = documents.map((document) => ({ document, values: order.values(document) }))
+  return rows.sort((a, b) => order.compare(a.values, b.values)).map(({ document }) => document)
 }

@@ -71,10 +71,7 @@ export class Transactions {
   start(id: string, number: bigint, catalogVersion: number): Transaction {
     const last = this.#sessions.get(id)
     if (last && number < last.number)
-      throw transient(
-        225,
-        `Cannot start transaction ${number} on session ${id} because a newer transaction ${last.number} has already started.`,
-      )
+      throw transient(225, `Transaction ${number} is older than ${last.number}, which has started.`)
     if (last?.number === number)
       throw new CommandError(50911, `Transaction ${number} has already been started.`)
     if (last?.transaction?.state === 'active') this.abort(last.transaction)
@@ -215,11 +212,7 @@ export class Transactions {
 const noSuch = (number: bigint) =>
   transient(251, `Given transaction number ${number} does not match any in-progress transactions.`)
 
-const conflict = () =>
-  transient(
-    112,
-    'WriteConflict error: this operation conflicted with another operation. Please retry your operation or multi-document transaction.',
-  )
+const conflict = () => transient(112, 'WriteConflict: another operation changed the same data. Please retry.')
 
 const checkUnchanged = (snapshot: View, latest: View, keys: Buffer[]): void => {
   for (const key of keys) {

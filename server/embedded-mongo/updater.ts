@@ -47,10 +47,7 @@ const keepingId = (document: Document, change: Update, inserting: boolean): Docu
 const replacement = (update: Document): Update => {
   for (const key of Object.keys(update))
     if (key.startsWith('$'))
-      fail(
-        52,
-        `The dollar ($) prefixed field '${key}' is not allowed in the context of an update's replacement document.`,
-      )
+      fail(52, `The dollar ($) prefixed field '${key}' is not allowed in a replacement.`)
   return ({ _id: id }) => withId(clone(update), id)
 }
 
@@ -104,10 +101,7 @@ const arithmetic =
     if (current === undefined)
       return write(document, path, how === 'add' ? operand : calculate(how, operand, new Int32(0)))
     if (!isNumeric(current))
-      fail(
-        14,
-        `Cannot apply ${name} to a value of non-numeric type. {_id: ${document._id}} has the field '${path.at(-1)}' of non-numeric type ${bsonType(current) ?? typeof current}`,
-      )
+      fail(14, `Cannot apply ${name} to a value of non-numeric type at '${path.join('.')}'`)
     write(document, path, calculate(how, current, operand))
   }
 
@@ -182,23 +176,12 @@ const modifiers: Record<string, Modifier> = {
 
 const modifierChanges = (name: string, body: unknown): Change[] => {
   const apply = Object.hasOwn(modifiers, name) ? modifiers[name] : undefined
-  if (!apply)
-    return fail(
-      9,
-      `Unknown modifier: ${name}. Expected a valid update modifier or pipeline-style update specified as an array`,
-    )
-  if (!isObject(body))
-    return fail(
-      9,
-      `Modifiers operate on fields but we found a ${typeof body} instead. For example: {$mod: {<field>: ...}} not {${name}: …}`,
-    )
+  if (!apply) return fail(9, `Unknown modifier: ${name}`)
+  if (!isObject(body)) return fail(9, `${name} needs a document of fields, not a ${typeof body}`)
   return Object.entries(body).map(([path, operand]) => {
     checkPath(path)
     if ((name === '$inc' || name === '$mul') && !isNumeric(operand))
-      fail(
-        14,
-        `Cannot ${name === '$inc' ? 'increment' : 'multiply'} with non-numeric argument: {${path}: ${JSON.stringify(operand)}}`,
-      )
+      fail(14, `Cannot apply ${name} with a non-numeric argument at '${path}'`)
     if (name === '$rename') checkRename(path, operand)
     return { name, path, operand, apply }
   })
@@ -206,16 +189,14 @@ const modifierChanges = (name: string, body: unknown): Change[] => {
 
 const checkPath = (path: string): void => {
   const parts = path.split('.')
-  if (parts.includes(''))
-    fail(56, `The update path '${path}' contains an empty field name, which is not allowed.`)
+  if (parts.includes('')) fail(56, `The update path '${path}' contains an empty field name`)
   for (const part of parts)
     if (part.startsWith('$') && part !== '$' && !/^\$\[\w*\]$/.test(part) && !/^\$(id|ref|db)$/.test(part))
       fail(52, `The dollar ($) prefixed field '${part}' in '${path}' is not valid for storage.`)
 }
 
 const checkRename = (path: string, operand: unknown): void => {
-  const to =
-    typeof operand === 'string' ? operand : fail(2, `The 'to' field for $rename must be a string: ${path}`)
+  const to = typeof operand === 'string' ? operand : fail(2, `$rename needs a path to rename '${path}' to`)
   checkPath(to)
   if (/\$/.test(path + to)) fail(2, '$rename paths may not be dynamic')
 }

@@ -13,16 +13,7 @@ import { countMatches, FIRST_BATCH } from './reads.ts'
 
 export const aggregate: Command = {
   transactional: true,
-  options: [
-    'pipeline',
-    'explain',
-    'allowDiskUse',
-    'cursor',
-    'hint',
-    'collation',
-    'let',
-    'bypassDocumentValidation',
-  ],
+  options: 'pipeline explain allowDiskUse cursor hint collation let bypassDocumentValidation',
   run(context) {
     const { command, engine, db, owner } = context
     const pipeline = checkPipeline(command.pipeline)

@@ -28,8 +28,8 @@ export interface Context {
 
 export interface Command {
   run(context: Context): Document | Buffer | Promise<Document | Buffer>
-  /** Options beside the general ones; anything else is refused (40415). Absent: not checked. */
-  options?: readonly string[]
+  /** The names of its options beside the general ones; anything else is refused (40415). Absent: not checked. */
+  options?: string
   /** Allowed inside a transaction. */
   transactional?: true
 }

@@ -6,39 +6,23 @@ import { fail } from '../errors.ts'
 import type { Index } from '../indexes.ts'
 import { compileFilter } from '../matcher.ts'
 import { findIndex } from '../planner.ts'
-import { countRecords, fillIndex } from '../records.ts'
+import { fillIndex } from '../records.ts'
 import { encode, isNullish, isObject, truthy } from '../values.ts'
 import { type Command, cursorReply, target } from './context.ts'
 
-const refusedCreateOptions = [
-  'capped',
-  'size',
-  'max',
-  'timeseries',
-  'viewOn',
-  'pipeline',
-  'clusteredIndex',
-  'validator',
-  'expireAfterSeconds',
-  'encryptedFields',
-  'changeStreamPreAndPostImages',
-]
+const refusedOptions =
+  'capped size max timeseries viewOn pipeline clusteredIndex validator expireAfterSeconds encryptedFields ' +
+  'changeStreamPreAndPostImages'
+
+const checkRefused = (command: Document): void => {
+  for (const option of refusedOptions.split(' '))
+    if (truthy(command[option])) fail(115, `option ${option} is not supported by this engine`)
+}
 
 const create: Command = {
-  options: [
-    ...refusedCreateOptions,
-    'collation',
-    'validationLevel',
-    'validationAction',
-    'storageEngine',
-    'indexOptionDefaults',
-    'autoIndexId',
-    'flags',
-    'idIndex',
-  ],
+  options: `${refusedOptions} collation validationLevel validationAction storageEngine indexOptionDefaults autoIndexId flags idIndex`,
   async run({ engine, db, command }) {
-    for (const option of refusedCreateOptions)
-      if (truthy(command[option])) fail(115, `create option ${option} is not supported by this engine`)
+    checkRefused(command)
     collationOf(command.collation)
     const options = isNullish(command.collation) ? {} : { collation: command.collation }
     await engine.write((view) => engine.catalog.create(view, db, command.create, options))
@@ -47,7 +31,7 @@ const create: Command = {
 }
 
 const drop: Command = {
-  options: [],
+  options: '',
   async run(context) {
     const { engine } = context
     const { ns, collection } = target(context, 'drop')
@@ -59,7 +43,7 @@ const drop: Command = {
 }
 
 const dropDatabase: Command = {
-  options: [],
+  options: '',
   async run({ engine, db }) {
     for (const { ns } of engine.catalog.list(db))
       await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
@@ -68,7 +52,7 @@ const dropDatabase: Command = {
 }
 
 const renameCollection: Command = {
-  options: ['to', 'dropTarget'],
+  options: 'to dropTarget',
   async run({ engine, command }) {
     const { renameCollection: from, to } = command
     if (typeof from !== 'string' || typeof to !== 'string')
@@ -97,22 +81,10 @@ const splitNamespace = (ns: string): [db: string, name: string] => {
 }
 
 const collMod: Command = {
-  options: [
-    'index',
-    'validationLevel',
-    'validationAction',
-    'validator',
-    'viewOn',
-    'pipeline',
-    'expireAfterSeconds',
-    'changeStreamPreAndPostImages',
-    'cappedSize',
-    'cappedMax',
-  ],
+  options: `index validationLevel validationAction cappedSize cappedMax ${refusedOptions}`,
   async run(context) {
     const { engine, command } = context
-    for (const option of refusedCreateOptions)
-      if (truthy(command[option])) fail(115, `collMod option ${option} is not supported by this engine`)
+    checkRefused(command)
     const { ns } = target(context, 'collMod')
     engine.catalog.get(ns)
     if (isNullish(command.index)) return { ok: 1 }
@@ -137,7 +109,7 @@ const collMod: Command = {
 }
 
 const listCollections: Command = {
-  options: ['filter', 'nameOnly', 'authorizedCollections', 'cursor'],
+  options: 'filter nameOnly authorizedCollections cursor',
   run({ engine, db, command }) {
     const test = compileFilter(command.filter ?? {})
     const described = engine.catalog.list(db).map(describe).filter(test)
@@ -150,25 +122,19 @@ const listCollections: Command = {
 }
 
 const listDatabases: Command = {
-  options: ['filter', 'nameOnly', 'authorizedDatabases'],
+  options: 'filter nameOnly authorizedDatabases',
   run({ engine, command }) {
     const names = [...new Set(engine.catalog.list().map(({ db }) => db))].sort()
     const test = compileFilter(command.filter ?? {})
-    const databases = names
-      .map((name) => ({ name, sizeOnDisk: databaseSize(engine.catalog.list(name)), empty: false }))
-      .filter(test)
+    // Sizes are not kept.
+    const databases = names.map((name) => ({ name, sizeOnDisk: 0, empty: false })).filter(test)
     if (truthy(command.nameOnly)) return { databases: databases.map(({ name }) => ({ name })), ok: 1 }
-    const totalSize = databases.reduce((sum, { sizeOnDisk }) => sum + sizeOnDisk, 0)
-    return { databases, totalSize, totalSizeMb: Math.floor(totalSize / 2 ** 20), ok: 1 }
+    return { databases, totalSize: 0, totalSizeMb: 0, ok: 1 }
   },
 }
 
-/** Sizes by database are not kept: a nominal page for every collection and index. */
-const databaseSize = (collections: Collection[]): number =>
-  collections.reduce((sum, { indexes }) => sum + (1 + indexes.length) * 4096, 0)
-
 const createIndexes: Command = {
-  options: ['indexes', 'commitQuorum'],
+  options: 'indexes commitQuorum',
   async run(context) {
     const { engine, db, command } = context
     const specs: Document[] =
@@ -195,7 +161,7 @@ const createIndexes: Command = {
 }
 
 const listIndexes: Command = {
-  options: ['cursor'],
+  options: 'cursor',
   run(context) {
     const { engine } = context
     const { ns } = target(context, 'listIndexes')
@@ -213,7 +179,7 @@ const listIndexes: Command = {
 }
 
 const dropIndexes: Command = {
-  options: ['index'],
+  options: 'index',
   async run(context) {
     const { engine, command } = context
     const { ns } = target(context, 'dropIndexes')
@@ -243,15 +209,6 @@ const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {
   })
 }
 
-const dbStats: Command = {
-  run({ engine, db, view }) {
-    const collections = engine.catalog.list(db)
-    const objects = collections.reduce((sum, collection) => sum + countRecords(view, collection), 0)
-    const indexes = collections.reduce((sum, collection) => sum + collection.indexes.length, 0)
-    return { db, collections: collections.length, views: 0, objects, indexes, ok: 1 }
-  },
-}
-
 export const definitions: Record<string, Command> = {
   create,
   drop,
@@ -264,5 +221,4 @@ export const definitions: Record<string, Command> = {
   listIndexes,
   dropIndexes,
   deleteIndexes: dropIndexes,
-  dbStats,
 }

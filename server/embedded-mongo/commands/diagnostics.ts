@@ -4,7 +4,7 @@ import { fail } from '../errors.ts'
 import { splitPipeline } from '../pipeline.ts'
 import type { Plan } from '../planner.ts'
 import { type Examined, find, prepare, type Query } from '../query.ts'
-import { isNumeric, isObject, toNumber } from '../values.ts'
+import { integer, isObject, toNumber } from '../values.ts'
 import { type Command, type Context, target } from './context.ts'
 
 const VERSION = '7.0.0'
@@ -33,35 +33,26 @@ const buildInfo: Command = {
   run: () => ({
     version: VERSION,
     versionArray: [7, 0, 0, 0],
-    gitVersion: 'embedded-mongo',
     modules: [],
-    storageEngines: ['lmdb'],
-    javascriptEngine: 'none',
     bits: 64,
-    debug: false,
     maxBsonObjectSize: 16 * 1024 * 1024,
     ok: 1,
   }),
 }
 
 const serverStatus: Command = {
-  run({ engine, connectionId }) {
-    const uptimeMillis = Date.now() - engine.startedAt
-    return {
-      host: '127.0.0.1',
-      version: VERSION,
-      process: 'embedded-mongo',
-      pid: process.pid,
-      uptime: Math.floor(uptimeMillis / 1000),
-      uptimeMillis,
-      localTime: new Date(),
-      mem: { resident: Math.round(process.memoryUsage.rss() / 2 ** 20) },
-      connections: { current: engine.connections, available: 10_000, totalCreated: connectionId },
-      metrics: { cursor: { open: { total: engine.cursors.size } } },
-      storageEngine: { name: 'lmdb' },
-      ok: 1,
-    }
-  },
+  run: ({ engine, connectionId }) => ({
+    version: VERSION,
+    process: 'embedded-mongo',
+    pid: process.pid,
+    uptime: process.uptime(),
+    localTime: new Date(),
+    mem: { resident: Math.round(process.memoryUsage.rss() / 2 ** 20) },
+    connections: { current: engine.connections, available: 10_000, totalCreated: connectionId },
+    metrics: { cursor: { open: { total: engine.cursors.size } } },
+    storageEngine: { name: 'lmdb' },
+    ok: 1,
+  }),
 }
 
 const connectionStatus: Command = {
@@ -76,9 +67,7 @@ const parameters = ({ engine }: Context): Document => ({
 
 const getParameter: Command = {
   run(context) {
-    const known = parameters(context)
-    if (context.command.getParameter === '*') return { ...known, ok: 1 }
-    const found = Object.entries(known).filter(([name]) => name in context.command)
+    const found = Object.entries(parameters(context)).filter(([name]) => name in context.command)
     return found.length > 0 ? { ...Object.fromEntries(found), ok: 1 } : fail(72, 'no option found to get')
   },
 }
@@ -86,14 +75,9 @@ const getParameter: Command = {
 const setParameter: Command = {
   run(context) {
     const { engine, command } = context
-    const { ttlMonitorSleepSecs, transactionLifetimeLimitSeconds } = command
-    const seconds = toNumber(ttlMonitorSleepSecs ?? transactionLifetimeLimitSeconds)
-    if (!(seconds > 0))
-      return fail(
-        72,
-        'only ttlMonitorSleepSecs and transactionLifetimeLimitSeconds can be set, to a positive number',
-      )
-    const name = ttlMonitorSleepSecs === undefined ? 'transactionLifetimeLimitSeconds' : 'ttlMonitorSleepSecs'
+    const name = ['ttlMonitorSleepSecs', 'transactionLifetimeLimitSeconds'].find((key) => key in command)
+    const seconds = toNumber(name && command[name])
+    if (!name || !(seconds > 0)) return fail(72, 'no such parameter can be set to this value')
     const was = parameters(context)[name]
     if (name === 'ttlMonitorSleepSecs') engine.ttlSleepSeconds = seconds
     else engine.transactions.lifetimeMs = seconds * 1000
@@ -101,46 +85,30 @@ const setParameter: Command = {
   },
 }
 
-const explainable = [
-  'find',
-  'aggregate',
-  'count',
-  'distinct',
-  'update',
-  'delete',
-  'findAndModify',
-  'findandmodify',
-]
+const explainable = 'find aggregate count distinct update delete findAndModify findandmodify'.split(' ')
 
 /** The part of a command that a plan is made for. */
 const explained = (command: Document, name: string): Query => {
-  const [statement] = Array.isArray(command.updates ?? command.deletes)
-    ? (command.updates ?? command.deletes)
-    : [command]
-  if (name === 'aggregate')
-    return { ...splitPipeline(command.pipeline).query, collation: command.collation, hint: command.hint }
-  const { sort, skip, limit, collation, hint } = statement as Document
-  const numbers = {
-    ...(isNumeric(skip) && { skip: toNumber(skip) }),
-    ...(isNumeric(limit) && { limit: toNumber(limit) }),
-  }
+  const { hint, collation } = command
+  if (name === 'aggregate') return { ...splitPipeline(command.pipeline).query, collation, hint }
+  const { filter, query, q, sort, skip, limit } = (command.updates ?? command.deletes)?.[0] ?? command
   return {
-    filter: statement.filter ?? statement.query ?? statement.q ?? {},
+    filter: filter ?? query ?? q ?? {},
     sort,
     collation,
     hint,
-    ...numbers,
+    skip: integer(skip, 'skip', 0),
+    limit: integer(limit, 'limit', 0),
   }
 }
 
 const explain: Command = {
-  options: ['verbosity'],
+  options: 'verbosity',
   run(context) {
     const inner = context.command.explain
-    const name = isObject(inner) ? Object.keys(inner)[0] : undefined
-    if (!name || !explainable.includes(name))
-      return fail(59, `Explain failed due to unknown command: ${name}`)
-    return explainCommand(context, inner as Document, name, context.command.verbosity)
+    const name = isObject(inner) ? (Object.keys(inner)[0] ?? '') : ''
+    if (!explainable.includes(name)) return fail(59, `Explain failed due to unknown command: ${name}`)
+    return explainCommand(context, inner, name, context.command.verbosity)
   },
 }
 
@@ -161,38 +129,23 @@ export const explainCommand = (
   verbosity: unknown,
 ): Document => {
   const { ns, collection } = target({ ...context, command: inner }, name)
-  const queryPlanner = { plannerVersion: 1, namespace: ns, indexFilterSet: false, rejectedPlans: [] }
-  if (!collection) return { queryPlanner: { ...queryPlanner, winningPlan: { stage: 'EOF' } }, ok: 1 }
+  if (!collection) return { queryPlanner: { namespace: ns, winningPlan: { stage: 'EOF' } }, ok: 1 }
   const query = explained(inner, name)
   const prepared = prepare(collection, query)
-  const { plan } = prepared
-  const scan = scanStage(plan)
-  const winningPlan = plan.ordered ? scan : { stage: 'SORT', sortPattern: query.sort, inputStage: scan }
-  const reply: Document = {
-    explainVersion: '1',
-    queryPlanner: { ...queryPlanner, parsedQuery: query.filter, winningPlan },
-  }
-  if (verbosity !== 'queryPlanner') reply.executionStats = execute(context, collection, query, prepared)
-  return { ...reply, serverInfo: { version: VERSION }, ok: 1 }
-}
-
-const execute = (
-  { view }: Context,
-  collection: Parameters<typeof find>[1],
-  query: Query,
-  prepared: ReturnType<typeof prepare>,
-): Document => {
+  const scan = scanStage(prepared.plan)
+  const winningPlan = prepared.plan.ordered
+    ? scan
+    : { stage: 'SORT', sortPattern: query.sort, inputStage: scan }
+  const queryPlanner = { namespace: ns, parsedQuery: query.filter, winningPlan, rejectedPlans: [] }
+  if (verbosity === 'queryPlanner') return { queryPlanner, ok: 1 }
   const examined: Examined = { keys: 0, documents: 0 }
-  const started = Date.now()
-  let nReturned = 0
-  for (const _ of find(view, collection, query, prepared, examined)) nReturned++
-  return {
-    executionSuccess: true,
+  const nReturned = [...find(context.view, collection, query, prepared, examined)].length
+  const executionStats = {
     nReturned,
-    executionTimeMillis: Date.now() - started,
     totalKeysExamined: examined.keys,
     totalDocsExamined: examined.documents,
   }
+  return { queryPlanner, executionStats, ok: 1 }
 }
 
 export const diagnostics: Record<string, Command> = {

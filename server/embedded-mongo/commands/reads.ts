@@ -30,28 +30,8 @@ const refuseTailable = ({ tailable, awaitData }: Document): void => {
 
 const findCommand: Command = {
   transactional: true,
-  options: [
-    'filter',
-    'sort',
-    'projection',
-    'hint',
-    'skip',
-    'limit',
-    'batchSize',
-    'singleBatch',
-    'allowDiskUse',
-    'max',
-    'min',
-    'returnKey',
-    'showRecordId',
-    'tailable',
-    'awaitData',
-    'oplogReplay',
-    'noCursorTimeout',
-    'allowPartialResults',
-    'collation',
-    'let',
-  ],
+  options:
+    'filter sort projection hint skip limit batchSize singleBatch allowDiskUse max min returnKey showRecordId tailable awaitData oplogReplay noCursorTimeout allowPartialResults collation let',
   run(context) {
     const { engine, command, view, owner } = context
     refuseTailable(command)
@@ -79,7 +59,7 @@ function* encoded(
 
 const getMore: Command = {
   transactional: true,
-  options: ['collection', 'batchSize'],
+  options: 'collection batchSize',
   run({ engine, db, command, owner }) {
     if (bsonType(command.getMore) !== 'Long')
       fail(14, "BSON field 'getMore.getMore' is the wrong type, expected type 'long'")
@@ -91,7 +71,7 @@ const getMore: Command = {
 
 const killCursors: Command = {
   transactional: true,
-  options: ['cursors'],
+  options: 'cursors',
   run({ engine, command }) {
     const ids = Array.isArray(command.cursors)
       ? (command.cursors as Long[])
@@ -116,7 +96,7 @@ export const countMatches = (context: Context, name: string, query: Query): numb
 }
 
 const count: Command = {
-  options: ['query', 'limit', 'skip', 'hint', 'collation', 'fields'],
+  options: 'query limit skip hint collation fields',
   run(context) {
     const { command } = context
     target(context, 'count')
@@ -131,7 +111,7 @@ const count: Command = {
 
 const distinct: Command = {
   transactional: true,
-  options: ['key', 'query', 'collation', 'hint'],
+  options: 'key query collation hint',
   run(context) {
     const { command, view } = context
     const { collection } = target(context, 'distinct')

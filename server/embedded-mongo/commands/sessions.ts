@@ -17,7 +17,7 @@ export const transactionOwner = (id: string, number: bigint): string => `${id}/$
 
 const commitTransaction: Command = {
   transactional: true,
-  options: ['recoveryToken'],
+  options: 'recoveryToken',
   async run({ engine, command }) {
     const [id, number] = [sessionId(command.lsid), toBigInt(command.txnNumber)]
     const transaction = engine.transactions.find(id, number)
@@ -31,7 +31,7 @@ const commitTransaction: Command = {
 
 const abortTransaction: Command = {
   transactional: true,
-  options: ['recoveryToken'],
+  options: 'recoveryToken',
   run({ engine, command }) {
     const [id, number] = [sessionId(command.lsid), toBigInt(command.txnNumber)]
     engine.transactions.abort(engine.transactions.active(id, number))

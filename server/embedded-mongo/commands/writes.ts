@@ -47,7 +47,7 @@ const statementsOf = (command: Document, name: string): Document[] => {
 
 const insert: Command = {
   transactional: true,
-  options: ['documents', 'ordered', 'bypassDocumentValidation'],
+  options: 'documents ordered bypassDocumentValidation',
   async run(context) {
     const { command } = context
     const documents = statementsOf(command, 'documents') as unknown as Uint8Array[]
@@ -80,7 +80,7 @@ const statementQuery = ({ command, deadline }: Context, statement: Document): Qu
 
 const update: Command = {
   transactional: true,
-  options: ['updates', 'ordered', 'bypassDocumentValidation', 'let'],
+  options: 'updates ordered bypassDocumentValidation let',
   async run(context) {
     const { command } = context
     const updates = statementsOf(command, 'updates')
@@ -124,7 +124,7 @@ const checkStatement = (statement: Document, options: string[], name: string): v
 
 const deleteCommand: Command = {
   transactional: true,
-  options: ['deletes', 'ordered', 'let'],
+  options: 'deletes ordered let',
   async run(context) {
     const deletes = statementsOf(context.command, 'deletes')
     target(context, 'delete')
