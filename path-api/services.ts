@@ -1,5 +1,6 @@
 import type { Accounts } from '../records/accounts/accounts.ts'
 import type { IdentityProvider } from '../records/accounts/identities.ts'
+import type { Invitations } from '../records/accounts/invitations.ts'
 import type { Logins } from '../records/accounts/logins.ts'
 import type { Passwords } from '../records/accounts/passwords.ts'
 import type { Registrations } from '../records/accounts/registration.ts'
@@ -14,6 +15,7 @@ export interface Services {
   /** Which of the things that the service stands on answer at the moment. */
   readiness(): Promise<Record<string, boolean>>
   accounts: Accounts
+  invitations: Invitations
   registrations: Registrations
   passwords: Passwords
   logins: Logins

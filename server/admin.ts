@@ -52,7 +52,7 @@ async function rotateKeys({ keys }: OpenAccounts): Promise<string> {
 }
 
 async function create(
-  { services: { accounts } }: OpenAccounts,
+  { services: { accounts, invitations } }: OpenAccounts,
   email: string,
   name: string,
 ): Promise<string> {
@@ -60,12 +60,12 @@ async function create(
   const { items } = await accounts.list(operator, { email }, page)
   const known = items[0]
   if (known === undefined) {
-    await accounts.create({ email, name, roles: ['admin'] })
+    await invitations.create({ email, name, roles: ['admin'] })
     return `A link to choose a password is on its way to ${email}.`
   }
   await accounts.update(operator, known.mvUid, { roles: ['admin'] }, undefined)
   if (known.state !== 'ACTIVATION_PENDING') return `The account of ${email} is an administrator's now.`
-  await accounts.invite(known.mvUid, undefined)
+  await invitations.invite(known.mvUid, undefined)
   return `The account of ${email} is an administrator's now; a link to choose a password is on its way.`
 }
 

@@ -105,7 +105,7 @@ export const account = [
     reply: [202],
     errors: ['Conflict'],
     guarded: ({ params }) => params.mvUid,
-    handle: ({ params, body }, { accounts }) => accounts.invite(params.mvUid, body.message),
+    handle: ({ params, body }, { invitations }) => invitations.invite(params.mvUid, body.message),
   }),
   operation({
     id: 'createAccount',
@@ -117,8 +117,8 @@ export const account = [
     body: AccountCreate,
     reply: [201, Account, 'versioned'],
     errors: ['Conflict'],
-    handle: async ({ body }, { accounts }) => {
-      const { account, version } = await accounts.create(body)
+    handle: async ({ body }, { invitations }) => {
+      const { account, version } = await invitations.create(body)
       return answer(account, { version, location: `/auth/account/${account.mvUid}` })
     },
   }),

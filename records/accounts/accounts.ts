@@ -1,5 +1,5 @@
-import type { ClientSession, Filter } from 'mongodb'
-import type { Account, AccountCreate, AccountUpdate } from '../../schemas/account.ts'
+import type { ClientSession } from 'mongodb'
+import type { Account, AccountUpdate } from '../../schemas/account.ts'
 import type { AccountRole, AccountState } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../caller.ts'
@@ -8,13 +8,11 @@ import { type Database, together } from '../database.ts'
 import { changeOf, forgetChanges, keepChanges } from '../history.ts'
 import type { ParseDocument } from '../parse-format.ts'
 import { directRoles, leaveRoles, setRole } from '../roles.ts'
-import type { Credentials } from './credentials.ts'
 import type { EmailChanges } from './email-changes.ts'
 import { linksOf } from './identities.ts'
 import type { Links, SendMail } from './mails.ts'
-import { newSecret } from './secret.ts'
 import type { Sessions } from './sessions.ts'
-import { accountOf, inState, stateOf, type User, userByEmail, usersOf, versionOf } from './user.ts'
+import { accountOf, inState, type User, userByEmail, usersOf, versionOf } from './user.ts'
 
 /** An account and its version. */
 export interface Versioned {
@@ -24,7 +22,6 @@ export interface Versioned {
 
 export interface AccountParts {
   database: Database
-  credentials: Credentials
   sessions: Sessions
   emailChanges: EmailChanges
   sendMail: SendMail
@@ -34,12 +31,13 @@ export interface AccountParts {
   removals: readonly ((session: ClientSession, mvUid: string) => Promise<void>)[]
 }
 
-/** Days for which an invitation is good. */
-const invitationDays = 7
-
 const LIST = 'accounts'
 
 const isAdmin = ({ roles }: Caller): boolean => roles.includes('admin')
+
+/** Conditions on the id, if there are any: the query stays flat, so that an index serves it. */
+const onId = (conditions: { $eq?: string; $gt?: string }) =>
+  Object.keys(conditions).length === 0 ? {} : { _id: conditions }
 
 /** Accounts as their owners and administrators see and change them. */
 export class Accounts {
@@ -63,13 +61,17 @@ export class Accounts {
     { email, state }: { email?: string | undefined; state?: AccountState | undefined },
     { limit, cursor, count }: { limit: number; cursor: string | undefined; count: boolean },
   ) {
-    const matching: Filter<User>[] = [isAdmin(caller) ? {} : { _id: caller.userId }]
-    if (email !== undefined) matching.push({ email: email.toLowerCase() })
-    if (state !== undefined) matching.push(inState[state])
-    const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(LIST, cursor).id } }
-    const total = count ? await usersOf(this.#db).countDocuments({ $and: matching }) : undefined
+    const visible = isAdmin(caller) ? {} : { $eq: caller.userId }
+    const beyond = cursor === undefined ? {} : { $gt: decodeCursor(LIST, cursor).id }
+    const matching = {
+      ...(email === undefined ? {} : { email: email.toLowerCase() }),
+      ...(state === undefined ? {} : inState[state]),
+    }
+    const total = count
+      ? await usersOf(this.#db).countDocuments({ ...matching, ...onId(visible) })
+      : undefined
     const found = await usersOf(this.#db)
-      .find({ $and: [...matching, beyond] })
+      .find({ ...matching, ...onId({ ...visible, ...beyond }) })
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()
@@ -124,32 +126,6 @@ export class Accounts {
     })
     await sessions.endAll(mvUid)
     await emailChanges.cancel(mvUid)
-  }
-
-  /** Makes an account for someone, who chooses the password himself. @throws Conflict when the address is taken */
-  async create({ email, name, roles = [], invite = true }: AccountCreate): Promise<Versioned> {
-    const { credentials, database } = this.#parts
-    const mvUid = await credentials.signUp({ email: email.toLowerCase(), name, password: newSecret() })
-    if (roles.length > 0)
-      await together(database, async (session) => {
-        for (const role of roles) await setRole(database, session, mvUid, role, true)
-      })
-    if (invite) await this.invite(mvUid, undefined)
-    return this.get(mvUid)
-  }
-
-  /** Mails a link to choose a password. @throws NotFound; Conflict when the account is not waiting for one */
-  async invite(mvUid: string, message: string | undefined): Promise<void> {
-    const { credentials, sendMail, links } = this.#parts
-    const user = await usersOf(this.#db).findOne({ _id: mvUid })
-    if (!user) throw new ServiceError('NotFound')
-    if (stateOf(user) !== 'ACTIVATION_PENDING') {
-      throw new ServiceError('Conflict', { detail: 'The account is not waiting for an activation.' })
-    }
-    const { email, language } = user
-    const token = await credentials.passwordToken(email, invitationDays)
-    const link = links.password(token, language, user.invitedAt !== undefined)
-    await sendMail({ to: email, template: 'invitation', language, data: { link, message: message ?? '' } })
   }
 
   get #db() {

@@ -126,7 +126,7 @@ export class Sessions {
     const matching = this.#alive({ _p_user: userPointer(mvUid) })
     const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(LIST, cursor).id } }
     const found = await this.#sessions
-      .find({ $and: [matching, beyond] })
+      .find({ ...matching, ...beyond })
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()

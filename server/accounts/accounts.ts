@@ -2,6 +2,7 @@ import { type AccountParts, Accounts } from '../../records/accounts/accounts.ts'
 import { createBackground } from '../../records/accounts/background.ts'
 import { EmailChanges } from '../../records/accounts/email-changes.ts'
 import { Identities } from '../../records/accounts/identities.ts'
+import { Invitations } from '../../records/accounts/invitations.ts'
 import { Logins } from '../../records/accounts/logins.ts'
 import type { SendMail } from '../../records/accounts/mails.ts'
 import { Passwords } from '../../records/accounts/passwords.ts'
@@ -52,9 +53,12 @@ export async function openAccounts(options: AccountsOptions) {
   const { refreshTokens, emailChanges, identities, unknownAddresses } = await collections(options, clock)
   const shared = { db, database, credentials, sessions, emailChanges, sendMail, background, clock }
   const { termsVersion } = config
+  const links = linksOf(publicUrl)
+  const accounts = new Accounts({ ...shared, links, removals })
   return {
     services: {
-      accounts: new Accounts({ ...shared, links: linksOf(publicUrl), removals }),
+      accounts,
+      invitations: new Invitations({ ...shared, accounts, links }),
       registrations: new Registrations({ ...shared, termsVersion }),
       passwords: new Passwords({ ...shared, termsVersion }),
       logins: new Logins({ ...shared, refreshTokens, accessTokens, identities, unknownAddresses }),

@@ -1,0 +1,55 @@
+import type { AccountCreate } from '../../schemas/account.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { type Database, together } from '../database.ts'
+import { setRole } from '../roles.ts'
+import type { Accounts, Versioned } from './accounts.ts'
+import type { Credentials } from './credentials.ts'
+import type { Links, SendMail } from './mails.ts'
+import { newSecret } from './secret.ts'
+import { stateOf, usersOf } from './user.ts'
+
+export interface InvitationParts {
+  database: Database
+  credentials: Credentials
+  accounts: Accounts
+  sendMail: SendMail
+  links: Links
+}
+
+/** Days for which an invitation is good. */
+const invitationDays = 7
+
+/** How administrators make accounts for others. */
+export class Invitations {
+  readonly #parts: InvitationParts
+
+  constructor(parts: InvitationParts) {
+    this.#parts = parts
+  }
+
+  /** Makes an account for someone, who chooses the password himself. @throws Conflict when the address is taken */
+  async create({ email, name, roles = [], invite = true }: AccountCreate): Promise<Versioned> {
+    const { credentials, database, accounts } = this.#parts
+    const mvUid = await credentials.signUp({ email: email.toLowerCase(), name, password: newSecret() })
+    if (roles.length > 0)
+      await together(database, async (session) => {
+        for (const role of roles) await setRole(database, session, mvUid, role, true)
+      })
+    if (invite) await this.invite(mvUid, undefined)
+    return accounts.get(mvUid)
+  }
+
+  /** Mails a link to choose a password. @throws NotFound; Conflict when the account is not waiting for one */
+  async invite(mvUid: string, message: string | undefined): Promise<void> {
+    const { credentials, sendMail, links } = this.#parts
+    const user = await usersOf(this.#parts.database.db).findOne({ _id: mvUid })
+    if (!user) throw new ServiceError('NotFound')
+    if (stateOf(user) !== 'ACTIVATION_PENDING') {
+      throw new ServiceError('Conflict', { detail: 'The account is not waiting for an activation.' })
+    }
+    const { email, language } = user
+    const token = await credentials.passwordToken(email, invitationDays)
+    const link = links.password(token, language, user.invitedAt !== undefined)
+    await sendMail({ to: email, template: 'invitation', language, data: { link, message: message ?? '' } })
+  }
+}
