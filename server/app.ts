@@ -1,9 +1,7 @@
 import express, { type Express, type RequestHandler } from 'express'
 import helmet from 'helmet'
 import { createPathApi, type PathApiOptions } from '../path-api/router.ts'
-import { handleErrors, noSuchRoute, speakErrors } from './class-family/errors.ts'
-import { loginByPostOnly } from './class-family/login.ts'
-import { classFamilyPaths, noteRoute, servesAtRoot } from './class-family/routes.ts'
+import { classFamily, servesAtRoot } from './class-family/routes.ts'
 import type { Config } from './config.ts'
 import type { Log } from './log.ts'
 import { type Metrics, metricsRoute } from './metrics.ts'
@@ -14,7 +12,7 @@ export interface AppParts {
   log: Log
   metrics: Metrics
   /** Parse Server. */
-  parse: RequestHandler
+  parse: Express
   pathFamily: PathApiOptions
   publicUrl: string
   /** While the service drains, each answer is the last one of its connection. */
@@ -23,36 +21,29 @@ export interface AppParts {
 
 /** Everything that a request may meet, in the order in which it meets it. */
 export async function createApp(parts: AppParts): Promise<Express> {
-  const { config, log, metrics, parse, pathFamily, publicUrl, draining } = parts
+  const { config, log, metrics, parse, pathFamily } = parts
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', config.trustProxy)
 
   app.use(observe(log, metrics))
-  app.use(securityHeaders(publicUrl))
-  app.use(sayState(config.open, draining))
+  app.use(headers(parts))
+  const serveClasses = classFamily(parse, config.trustProxy, log)
+  app.use('/1', serveClasses)
+  app.use((req, res, next) => (servesAtRoot(req.path) ? serveClasses(req, res, next) : next()))
   app.get('/metrics', metricsRoute(metrics))
-
-  app.use(classFamilyPaths, speakErrors)
-  app.use(noteRoute, loginByPostOnly)
-  app.use('/1', parse)
-  app.use((req, res, next) => (servesAtRoot(req.path) ? parse(req, res, next) : next()))
-  app.use(classFamilyPaths, noSuchRoute, handleErrors(log))
-
   app.use(await createPathApi(pathFamily))
   return app
 }
 
-/** A page that upgrades its own forms to https would not work on a service that has none. */
-function securityHeaders(publicUrl: string): RequestHandler {
+/** What every answer says: browsers be careful, and the state of the service. */
+function headers({ config, publicUrl, draining }: AppParts): RequestHandler {
+  // A page that upgrades its own forms to https would not work on a service that has none.
   const upgradeInsecureRequests = publicUrl.startsWith('https:') ? [] : null
-  return helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests } } })
-}
-
-function sayState(open: boolean, draining: () => boolean): RequestHandler {
-  return (_req, res, next) => {
-    if (open) res.set('X-Environment', 'open-test')
+  const careful = helmet({ contentSecurityPolicy: { directives: { upgradeInsecureRequests } } })
+  return (req, res, next) => {
+    if (config.open) res.set('X-Environment', 'open-test')
     if (draining()) res.set('Connection', 'close')
-    next()
+    careful(req, res, next)
   }
 }

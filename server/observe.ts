@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Request, RequestHandler, Response } from 'express'
+import { classFamilyRoute } from './class-family/routes.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -17,7 +18,7 @@ export function observe(log: Log, metrics: Metrics): RequestHandler {
       const { method } = req
       const { statusCode: status } = res
       const ms = performance.now() - begun
-      const route = routeOf(res)
+      const route = routeOf(req, res)
       metrics.requests.observe({ method, route, status }, ms / 1000)
       log[status >= 500 ? 'error' : 'debug']({ requestId, method, route, status, ms }, 'answered')
     })
@@ -30,5 +31,6 @@ function requestIdOf({ headers }: Request): string {
   return typeof given === 'string' && /^[\w-]{8,64}$/.test(given) ? given : randomUUID()
 }
 
-/** The template that a router noted down, such as `/1/classes/{className}`. */
-const routeOf = (res: Response): string => res.locals.route ?? 'unmatched'
+/** The template that the path family's router noted down, or the class family's for this path. */
+const routeOf = ({ originalUrl }: Request, { locals }: Response): string =>
+  locals.route ?? classFamilyRoute(originalUrl.split('?', 1)[0] ?? '') ?? 'unmatched'

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { RequestHandler } from 'express'
+import type { Express } from 'express'
 import type { Db } from 'mongodb'
 import type { Config } from './config.ts'
 import type { Connection } from './connection.ts'
@@ -18,7 +18,7 @@ export async function startParse(
   { adapter, db }: Connection,
   log: Log,
   parts: Omit<ParseParts, 'databaseAdapter'>,
-): Promise<RequestHandler> {
+): Promise<Express> {
   requireNativeBcrypt()
   const { ParseServer } = await loadParseServer()
   const options = parseOptions(config, publicUrl, log, { ...parts, databaseAdapter: adapter })

@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler, RequestHandler } from 'express'
+import express, { type Response } from 'express'
 import type { Log } from '../log.ts'
 import { code } from './parse-request.ts'
 
@@ -11,44 +11,43 @@ interface Fault {
 const retryAfterSeconds = 300
 
 /**
- * Stands before Parse: whatever it answers from 400 on leaves as `{code: number, error: text}` in JSON.
+ * Makes Parse speak one language: whatever it answers from 400 on leaves as `{code: number, error: text}` in JSON.
  * Some of its refusals lack the code, some the JSON, some name the text `message`.
  */
-export const speakErrors: RequestHandler = (_req, res, next) => {
-  const json = res.json.bind(res)
-  const end = res.end.bind(res) as (...args: unknown[]) => typeof res
-  res.json = (body: unknown) => {
-    if (res.statusCode < 400) return json(Array.isArray(body) ? body.map(batchedAnswer) : body)
-    const { status, ...fault } = describe(res.statusCode, body)
-    if (status === 429 && !res.hasHeader('Retry-After')) res.set('Retry-After', String(retryAfterSeconds))
-    res.status(status)
-    return json(fault)
-  }
-  res.end = ((...args: unknown[]) => {
-    const bare = res.statusCode >= 400 && !res.headersSent && !res.hasHeader('Content-Type')
-    if (!bare) return end(...args)
-    res.end = end as typeof res.end
-    return res.json(parse(args[0]))
-  }) as typeof res.end
-  next()
+export function speakErrors(res: Response): void {
+  res.json = json
+  res.end = end as typeof res.end
 }
 
-/** Stands behind Parse: no route of its own, or an error after the answer, which must not cost the connection. */
-export const noSuchRoute: RequestHandler = (_req, res) => {
-  res.status(404).json({ code: code.notFound, error: 'No such route' })
+function json(this: Response, body: unknown): Response {
+  const send = express.response.json
+  if (this.statusCode < 400) return send.call(this, Array.isArray(body) ? body.map(batchedAnswer) : body)
+  const { status, ...fault } = describe(this.statusCode, body)
+  if (status === 429 && !this.hasHeader('Retry-After')) this.set('Retry-After', String(retryAfterSeconds))
+  return send.call(this.status(status), fault)
 }
 
-export function handleErrors(log: Log): ErrorRequestHandler {
-  return (err: unknown, _req, res, _next) => {
-    if (res.headersSent) return
-    const status = (err as { status?: unknown }).status
-    if (typeof status === 'number' && status >= 400 && status < 500) {
-      res.status(status).json({})
-      return
-    }
-    log.error({ err }, 'A request failed')
-    res.status(500).json({})
+/** Some refusals end the answer themselves: a text that has no type. */
+function end(this: Response, ...args: unknown[]): Response {
+  const finish = express.response.end as (...args: unknown[]) => Response
+  const bare = this.statusCode >= 400 && !this.headersSent && !this.hasHeader('Content-Type')
+  return bare ? this.json(parse(args[0])) : finish.apply(this, args)
+}
+
+/**
+ * What Parse passes on: a path without a route, or an error. One that comes after the answer must not cost the
+ * connection, which Express would close.
+ */
+export function answerUnhandled(error: unknown, res: Response, log: Log): void {
+  if (res.headersSent) return
+  if (error === undefined) {
+    res.status(404).json({ code: code.notFound, error: 'No such route' })
+    return
   }
+  const status = (error as { status?: unknown }).status
+  const refused = typeof status === 'number' && status >= 400 && status < 500
+  if (!refused) log.error({ err: error }, 'A request failed')
+  res.status(refused ? status : 500).json({})
 }
 
 function describe(status: number, body: unknown): Fault {
@@ -63,15 +62,9 @@ function describe(status: number, body: unknown): Fault {
     return { status: 429, code: code.tooManyRequests, error: text ?? 'Too many requests' }
   if (given === code.invalidSession)
     return { status: 401, code: given, error: text ?? 'Invalid session token' }
-  const known =
-    typeof given === 'number'
-      ? given
-      : (codeOfStatus[status] ?? (status < 500 ? code.invalidJson : code.internal))
-  return {
-    status,
-    code: known,
-    error: status >= 500 ? 'Internal server error' : (text ?? 'The request is malformed'),
-  }
+  if (status >= 500) return { status, code: code.internal, error: 'Internal server error' }
+  const known = typeof given === 'number' ? given : (codeOfStatus[status] ?? code.invalidJson)
+  return { status, code: known, error: text ?? 'The request is malformed' }
 }
 
 const codeOfStatus: Record<number, number> = {

@@ -24,8 +24,9 @@ export function createGate(open: boolean): RequestHandler {
       if (query?.distinct !== undefined) res.json(await distinctValues(req, classOf(req.path), query))
       else next()
     } catch (error) {
-      if (error instanceof Refusal) res.status(error.status).json({ code: error.code, error: error.message })
-      else next(error)
+      if (!(error instanceof Refusal)) return next(error)
+      if (error.status === 405) res.set('Allow', 'POST')
+      res.status(error.status).json({ code: error.code, error: error.message })
     }
   }
 }
@@ -40,6 +41,7 @@ async function check(req: ParseRequest, open: boolean): Promise<ListQuery | unde
   if (!open && !isMaster && !user && !calls.every(isOpenToAll))
     throw new Refusal(401, code.invalidSession, 'Invalid session token')
   calls.forEach(checkAccountFields)
+  if (plain(req.path) === '/login') keepOutOfUrl(req)
   for (const { method, carrier } of calls.filter(isWrite)) checkWritten(carrier.body, method)
   const lists = await Promise.all(calls.filter(isList).map((call) => readList(req, call)))
   if (!isBatch(req)) return lists[0]
@@ -81,6 +83,13 @@ function checkAccountFields(call: Call): void {
     const value = body[name]
     if (typeof value === 'string') body[name] = value.toLowerCase()
   }
+}
+
+/** Logs and histories keep URLs: no password may stand in one. */
+function keepOutOfUrl(req: ParseRequest): void {
+  if (req.method !== 'POST' && req.originalMethod !== 'POST')
+    throw new Refusal(405, code.forbidden, 'Log in with POST')
+  req.url = req.path
 }
 
 const plain = (path: string): string => path.toLowerCase().replace(/\/+$/, '')
