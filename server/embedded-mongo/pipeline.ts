@@ -4,7 +4,6 @@ import { Aggregator } from 'mingo/aggregator'
 import { Context } from 'mingo/core'
 import * as allStages from 'mingo/operators/pipeline'
 import * as projections from 'mingo/operators/projection'
-import * as windows from 'mingo/operators/window'
 import type { Collation } from './compare.ts'
 import { fail } from './errors.ts'
 import { operators, settings } from './expressions.ts'
@@ -16,31 +15,45 @@ import { integer, isObject, promote, put } from './values.ts'
 interface PipelineOptions {
   collation?: Collation | undefined
   variables?: Document | undefined
-  /** The documents of another collection, for $lookup and $unionWith. */
+  /** The documents of another collection, for $lookup. */
   collection?: (name: string) => Document[]
 }
 
 interface Items {
   filter(test: (item: unknown) => boolean): Items
   transform(run: (all: Document[]) => Iterator<Document>): Items
+  map(change: (item: Document) => Document): Items
 }
-type Stage = (items: Items, body: Document, options: unknown) => Items
+type Stage = (items: Items, body: Document, settings: unknown) => Items
 
-const { $out: _out, $merge: _merge, ...stages } = allStages as unknown as Record<string, Stage>
+const mingo = allStages as unknown as Record<string, Stage>
+const { $group, $lookup, $project } = mingo as Record<'$group' | '$lookup' | '$project', Stage>
 
-const refusedStages =
-  '$out $merge $changeStream $geoNear $indexStats $collStats $currentOp $listSessions $planCacheStats $search'.split(
-    ' ',
-  )
+const fromMingo =
+  '$addFields $count $facet $limit $replaceRoot $replaceWith $sample $set $skip $unset $unwind'
+    .split(' ')
+    .map((name) => [name, mingo[name]])
 
 const stagesFor = (options: PipelineOptions): Record<string, Stage> => ({
-  ...stages,
+  ...Object.fromEntries(fromMingo),
   $match: (items, filter) => items.filter(compileFilter(filter, options)),
   $sort: (items, spec) => items.transform((all) => sorted(all, spec, options.collation)[Symbol.iterator]()),
+  // An element without a partner would join as undefined.
+  $lookup: (items, body, settings) =>
+    $lookup(items, body, settings).map((item) => ({
+      ...item,
+      [body.as]: item[body.as].filter((found: unknown) => found !== undefined),
+    })),
   // A group's missing id is null.
-  $group: (items, body, context) =>
-    (stages.$group as Stage)(items, { ...body, _id: { $ifNull: [body._id, null] } }, context),
+  $group: (items, body, settings) => $group(items, { ...body, _id: { $ifNull: [body._id, null] } }, settings),
+  $project: (items, body, settings) =>
+    $project(items, body, settings).map((item) => ('_id' in item ? { _id: item._id, ...item } : item)),
 })
+
+const accepted = Object.keys(stagesFor({}))
+/** Stages of a real server that are neither accepted here nor known to mingo. */
+const others =
+  /^\$(changeStream|geoNear|indexStats|collStats|currentOp|list\w*Sessions|planCacheStats|search\w*|vectorSearch)$/
 
 /** @throws 40324 for a stage nobody knows, 115 for one this engine refuses */
 export const checkPipeline = (pipeline: unknown): Document[] => {
@@ -51,18 +64,25 @@ export const checkPipeline = (pipeline: unknown): Document[] => {
     const names = Object.keys(stage)
     if (names.length !== 1)
       fail(40323, 'A pipeline stage specification object must contain exactly one field.')
-    const name = names[0] as string
-    if (refusedStages.includes(name)) fail(115, `stage ${name} is not supported by this engine`)
-    if (!Object.hasOwn(stages, name)) fail(40324, `Unrecognized pipeline stage name: '${name}'`)
-    for (const inner of innerPipelines(name, stage[name])) checkPipeline(inner)
+    checkStage(names[0] as string, stage[names[0] as string])
   }
   return pipeline
 }
 
-const innerPipelines = (name: string, body: unknown): unknown[] => {
-  if (!isObject(body)) return []
-  if (name === '$facet') return Object.values(body)
-  return body.pipeline === undefined ? [] : [body.pipeline]
+const checkStage = (name: string, body: unknown): void => {
+  if (!accepted.includes(name)) {
+    if (Object.hasOwn(mingo, name) || others.test(name))
+      fail(115, `stage ${name} is not supported by this engine, only ${accepted.join(', ')}`)
+    fail(40324, `Unrecognized pipeline stage name: '${name}'`)
+  }
+  if (name === '$facet' && isObject(body)) for (const inner of Object.values(body)) checkPipeline(inner)
+  if (name === '$group' && !(isObject(body) && '_id' in body))
+    fail(15955, 'a group specification must include an _id')
+  if (name === '$lookup' && isObject(body) && ('pipeline' in body || 'let' in body))
+    fail(
+      115,
+      "$lookup is supported with from, localField, foreignField and as, not with 'let' and 'pipeline'",
+    )
 }
 
 /** Filters stay exact; everything else is computed with JavaScript numbers. */
@@ -74,8 +94,6 @@ const promoteStages = (pipeline: Document[]): Document[] =>
     if (name === '$facet')
       for (const [key, inner] of Object.entries(body as Document))
         put(copy as Document, key, promoteStages(inner))
-    else if (isObject(body) && Array.isArray(body.pipeline))
-      put(copy as Document, 'pipeline', promoteStages(body.pipeline))
     return { [name]: copy }
   })
 
@@ -88,7 +106,6 @@ export const runPipeline = (
   const context = Context.init({
     ...operators,
     projection: projections,
-    window: windows,
     pipeline: stagesFor(options),
   } as never)
   const all = { ...settings(context, options.variables), collectionResolver: options.collection }

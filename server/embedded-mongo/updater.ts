@@ -9,7 +9,7 @@ import { isOperators } from './matcher.ts'
 import { checkPipeline, runPipeline } from './pipeline.ts'
 import { checkArrayFilters, compileArrayFilters, concretePaths } from './positional-paths.ts'
 import { erase, read, write } from './update-paths.ts'
-import { bsonType, clone, fields, isNumeric, isObject, toNumber } from './values.ts'
+import { bsonType, clone, fields, get, isNumeric, isObject, put, toNumber } from './values.ts'
 
 export interface UpdateOptions {
   /** The filter that found the document: decides what `$` in a path means. */
@@ -60,9 +60,21 @@ const pipelineUpdate = (update: unknown[], { variables }: UpdateOptions): Update
     if (!updateStages.has(name)) fail(72, `${name} is not allowed to be used within an update`)
   }
   return (document) => {
-    const [result] = runPipeline(pipeline, [document], { variables }) as [Document]
+    const [computed] = runPipeline(pipeline, [document], { variables }) as [Document]
+    const result = withOldTypes(computed, document) as Document
     return keepingId(document, () => withId(result, document._id), false)
   }
+}
+
+/** A pipeline computes with JavaScript's numbers; what it leaves equal keeps the type that it had. */
+const withOldTypes = (after: unknown, before: unknown): unknown => {
+  if (equal(after, before)) return before
+  if (Array.isArray(after))
+    return after.map((item, i) => withOldTypes(item, Array.isArray(before) ? before[i] : undefined))
+  if (!isObject(after)) return after
+  const result: Document = {}
+  for (const [key, value] of Object.entries(after)) put(result, key, withOldTypes(value, get(before, key)))
+  return result
 }
 
 interface Change {
