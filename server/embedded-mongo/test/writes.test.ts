@@ -120,6 +120,17 @@ describe('writing commands', () => {
     })
   })
 
+  it('$min, $max, $bit, $currentDate', async () => {
+    await things.insertOne({ _id: 9 as never, a: 5, b: 5, f: 6 })
+    await things.updateOne(
+      { _id: 9 as never },
+      { $min: { a: 3, c: 1 }, $max: { b: 9 }, $bit: { f: { xor: 3 } }, $currentDate: { at: true } },
+    )
+    const { at, ...rest } = (await things.findOne({ _id: 9 as never })) as Document
+    assert.deepEqual(rest, { _id: 9, a: 3, b: 9, c: 1, f: 5 })
+    assert.ok(at instanceof Date && Date.now() - at.getTime() < 5000)
+  })
+
   it('delete takes one or all', async () => {
     assert.equal((await things.deleteOne({ n: { $gte: 2 } })).deletedCount, 1)
     assert.equal((await things.deleteMany({})).deletedCount, 2)
