@@ -11,6 +11,7 @@ import { goals } from './resources/goal.ts'
 import { health } from './resources/health.ts'
 import { login } from './resources/login.ts'
 import { network } from './resources/network.ts'
+import { participants } from './resources/participant.ts'
 import { password } from './resources/password.ts'
 import { picture } from './resources/picture.ts'
 import { problems } from './resources/problems.ts'
@@ -41,5 +42,6 @@ export const table: readonly Operation[] = [
   ...carePlans,
   ...goals,
   ...tasks,
+  ...participants,
   ...carePlanHistory,
 ]

@@ -6,8 +6,14 @@ import type { Records } from './transaction.ts'
 /** The database that both families share, on the one client that Parse opened. */
 export type Database = Pick<Records, 'client' | 'db'>
 
-/** The documents of a class, as Parse stores them. */
-export const documentsOf = (database: Database, name: ClassName | '_User'): Collection<ParseDocument> =>
+/** What is kept of the care plans beside the classes: names that no class can have, out of the class family's reach. */
+export const PLAN_COLLECTIONS = ['plan.participants', 'plan.settings'] as const
+
+/** Where data of EHRs is kept. */
+export type EhrCollection = ClassName | (typeof PLAN_COLLECTIONS)[number]
+
+/** The documents of a class, and of what is kept in the same way, as Parse stores them. */
+export const documentsOf = (database: Database, name: EhrCollection | '_User'): Collection<ParseDocument> =>
   database.db.collection<ParseDocument>(name)
 
 /** Writes together or not at all; the work may run more than once, when others write the same. */

@@ -1,7 +1,7 @@
 import type { ClientSession, Collection, Filter } from 'mongodb'
-import { CLASS_NAMES, type ClassName, classes } from '../schemas/classes.ts'
+import { CLASS_NAMES, classes } from '../schemas/classes.ts'
 import { ehrRole, planRole } from './access.ts'
-import { type Database, documentsOf, together } from './database.ts'
+import { type Database, documentsOf, type EhrCollection, PLAN_COLLECTIONS, together } from './database.ts'
 import type { ParseDocument } from './parse-format.ts'
 import { removeRoles } from './roles.ts'
 
@@ -95,8 +95,10 @@ const NAMED_BY = { Ehr: 'ehrId', CarePlan: 'carePlanId', Goal: 'goalId' } as con
 >
 
 /** The collections of what is registered in such a container. */
-export const contentsOf = (className: Container): ClassName[] =>
-  CLASS_NAMES.filter((name) => NAMED_BY[className] in classes[name].stored.properties)
+export const contentsOf = (className: Container): EhrCollection[] => [
+  ...CLASS_NAMES.filter((name) => NAMED_BY[className] in classes[name].stored.properties),
+  ...(className === 'Goal' ? [] : PLAN_COLLECTIONS),
+]
 
 const registeredIn = (className: Container, objectId: string): Filter<ParseDocument> => ({
   [NAMED_BY[className]]: objectId,

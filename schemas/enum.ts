@@ -13,6 +13,13 @@ export const ClosingStatusEnum = oneOf(
   'How it was closed; it stays that way',
 )
 
+export const AccessEnum = oneOf(['READ', 'WRITE'], 'Whether the participant may also write')
+
+export const ParticipationStatusEnum = oneOf(
+  ['ACTIVE', 'ARCHIVED'],
+  'ARCHIVED: kept, without access. An active one gives access from its start to its end',
+)
+
 export const PriorityEnum = oneOf(['LOW', 'NORMAL', 'HIGH'], 'How urgent it is')
 
 export const PeriodEnum = oneOf(['DAY', 'WEEK', 'MONTH'], 'Unit of the time between two repetitions')

@@ -7,8 +7,7 @@ import { type OpenAccounts, openAccounts } from './accounts/accounts.ts'
 import type { Config } from './config.ts'
 import type { Connection } from './connection.ts'
 import type { Log } from './log.ts'
-import { appName } from './mail/parse-adapter.ts'
-import type { MailQueue } from './mail/queue.ts'
+import { type MailQueue, sendMailBy } from './mail/queue.ts'
 import type { RecordServices } from './records.ts'
 
 export interface PathFamilyParts {
@@ -40,7 +39,7 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
   const { records } = parts
   const accounts = await openAccounts({
     ...parts,
-    sendMail: (mail) => parts.mails.enqueue({ ...mail, data: { appName, ...mail.data } }),
+    sendMail: sendMailBy(parts.mails),
     removals: [(session, mvUid) => records.profiles.forget(session, mvUid)],
   })
   const services = { readiness, ...records, ...accounts.services }

@@ -1,4 +1,5 @@
 import type { Services } from '../path-api/services.ts'
+import type { SendMail } from '../records/accounts/mails.ts'
 import { auditIndexes, openAudit } from '../records/audit.ts'
 import { removeEntriesBefore } from '../records/audit-checkpoint.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
@@ -18,6 +19,7 @@ export async function openRecords(
   { client, db }: Pick<Connection, 'client' | 'db'>,
   config: Pick<Config, 'auditKey' | 'auditDays'>,
   log: Log,
+  sendMail: SendMail,
 ): Promise<RecordServices> {
   const clock = () => new Date()
   const onFault = (err: unknown) => log.error({ err }, 'The heads of the audit could not be signed')
@@ -25,18 +27,26 @@ export async function openRecords(
   const endRemoval = removeOldEntries(db, config, log)
   const records = { client, db, clock, audit }
   const ehrs = new Ehrs(records)
-  const services = { profiles: new Profiles(records), ehrs, carePlans: new CarePlans(records, ehrs) }
+  const carePlans = new CarePlans(records, ehrs, sendMail)
+  const services = { profiles: new Profiles(records), ehrs, carePlans }
   const needed = Object.values(services).flatMap((service) => service.indexes())
   for (const [collection, indexes] of [...Object.entries(auditIndexes), ...needed]) {
     if (indexes.length > 0) await db.collection(collection).createIndexes(indexes)
   }
+  const endChanges = repeat(
+    () => carePlans.participants.changeAccess(),
+    SECOND_MS,
+    (err) => log.error({ err }, 'The access of participants could not be brought up to date'),
+  )
   const close = async () => {
+    await endChanges()
     await endRemoval()
     await audit.close()
   }
   return { services, close }
 }
 
+const SECOND_MS = 1000
 const DAY_MS = 86_400_000
 
 /** Keeps the audit to its age, looking at the start and once a day. */
@@ -46,20 +56,34 @@ function removeOldEntries(
   log: Log,
 ): () => Promise<void> {
   if (auditDays === undefined) return async () => {}
-  const remove = async (): Promise<void> => {
-    try {
+  return repeat(
+    async () => {
       const removed = await removeEntriesBefore(db, auditKey, new Date(Date.now() - auditDays * DAY_MS))
       if (removed > 0) log.info({ removed }, 'Old entries of the audit were removed')
-    } catch (err) {
-      log.error({ err }, 'Old entries of the audit could not be removed')
-    }
+    },
+    DAY_MS,
+    (err) => log.error({ err }, 'Old entries of the audit could not be removed'),
+  )
+}
+
+/** Does something now and from time to time, never twice at once. @returns what ends it, after the work under way */
+function repeat(
+  work: () => Promise<void>,
+  everyMs: number,
+  onFault: (error: unknown) => void,
+): () => Promise<void> {
+  let running: Promise<void> | undefined
+  const run = (): void => {
+    running ??= work()
+      .catch(onFault)
+      .finally(() => {
+        running = undefined
+      })
   }
-  let running = remove()
-  const timer = setInterval(() => {
-    running = running.then(remove)
-  }, DAY_MS).unref()
-  return () => {
+  run()
+  const timer = setInterval(run, everyMs).unref()
+  return async () => {
     clearInterval(timer)
-    return running
+    await running
   }
 }

@@ -14,7 +14,7 @@ import { openConnection } from './connection.ts'
 import { openDatabase } from './database.ts'
 import { createLog, type Log } from './log.ts'
 import { parseMailAdapter } from './mail/parse-adapter.ts'
-import { openMailQueue } from './mail/queue.ts'
+import { openMailQueue, sendMailBy } from './mail/queue.ts'
 import { createTransport } from './mail/transport.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { startParse } from './parse.ts'
@@ -108,7 +108,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   if (!config.open)
     onStop(await startUpkeep(database, (err) => log.error({ err }, 'The upkeep of the records failed')))
 
-  const { services: records, close } = await openRecords(database, config, log)
+  const { services: records, close } = await openRecords(database, config, log, sendMailBy(mails))
   onStop(close)
   const draining = () => state.draining
   const parts = { config, publicUrl, log, database, mails, records, draining }

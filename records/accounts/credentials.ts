@@ -44,4 +44,6 @@ export interface Credentials {
   changePassword(mvUid: string, newPassword: string): Promise<void>
   /** Makes Parse Server forget what it cached of sessions that were ended behind its back. */
   forgetSessions(tokens: readonly string[]): Promise<void>
+  /** Makes Parse Server forget what it cached of roles that were given or taken behind its back. */
+  forgetRoles(): Promise<void>
 }

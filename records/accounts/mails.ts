@@ -1,18 +1,24 @@
-/** The mails of accounts that are not Parse Server's own, with the values that their templates name. */
-interface AccountMails {
+import type { ClientSession } from 'mongodb'
+
+/** The mails that are not Parse Server's own, with the values that their templates name. */
+interface Mails {
   'account-exists': Record<never, never>
   'confirm-address': { link: string }
   'address-changed': { newEmail: string }
   invitation: { link: string; message: string }
+  participation: Record<never, never>
 }
 
-/** Keeps a mail until it is sent; resolves as soon as it is kept. */
-export type SendMail = <Name extends keyof AccountMails>(mail: {
-  to: string
-  template: Name
-  language: string | undefined
-  data: AccountMails[Name]
-}) => Promise<void>
+/** Keeps a mail until it is sent; resolves as soon as it is kept: within a transaction, if and when that is committed. */
+export type SendMail = <Name extends keyof Mails>(
+  mail: {
+    to: string
+    template: Name
+    language: string | undefined
+    data: Mails[Name]
+  },
+  session?: ClientSession,
+) => Promise<void>
 
 /** The pages of ours that mailed links lead to. */
 export interface Links {

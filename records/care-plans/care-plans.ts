@@ -6,6 +6,7 @@ import type {
   ClosingWithContents,
 } from '../../schemas/care-plan-resource.ts'
 import { planPermissions } from '../access.ts'
+import type { SendMail } from '../accounts/mails.ts'
 import type { Caller } from '../caller.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
 import type { Page, PageQuery } from '../listing.ts'
@@ -16,6 +17,7 @@ import { auditingRefusal, requireWritableEhr, takeTurn } from './context.ts'
 import { Goals } from './goals.ts'
 import { judgeNew } from './judge.ts'
 import { Part, type PartKey, set, type Writing } from './part.ts'
+import { Participants } from './participants.ts'
 import { type PlanStores, planStores, type StoredPlan } from './stores.ts'
 import { Tasks } from './tasks.ts'
 import { type WholePlan, wholePlan } from './whole.ts'
@@ -30,7 +32,7 @@ export interface PlanFilter {
   to?: string | undefined
 }
 
-/** The care plans of the EHRs, with their goals and tasks. */
+/** The care plans of the EHRs, with their goals, tasks and participants. */
 export class CarePlans {
   readonly #records: Records
   readonly #ehrs: Ehrs
@@ -38,19 +40,21 @@ export class CarePlans {
   readonly stores: PlanStores
   readonly goals: Goals
   readonly tasks: Tasks
+  readonly participants: Participants
 
-  constructor(records: Records, ehrs: Ehrs) {
+  constructor(records: Records, ehrs: Ehrs, sendMail: SendMail) {
     this.#records = records
     this.#ehrs = ehrs
     this.stores = planStores(records)
     this.#part = new Part('CarePlan', this.stores.plans)
     this.goals = new Goals(records, this.stores)
     this.tasks = new Tasks(records, this.stores, ehrs)
+    this.participants = new Participants(records, this.stores.plans, sendMail)
   }
 
   /** The collections and the indexes that they need: server start creates them. */
   indexes(): [collection: string, IndexDescription[]][] {
-    return Object.values(this.stores).map((store) => store.indexes())
+    return [...Object.values(this.stores), this.participants].map((store) => store.indexes())
   }
 
   /** The care plans that the caller may read, the newest first. @throws NotFound when the EHR is none of his */

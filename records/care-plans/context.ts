@@ -39,6 +39,20 @@ export async function requireWritableEhr(
 }
 
 /**
+ * The permissions of what is kept of a care plan, also of one that is closed.
+ * @throws NotFound; Forbidden for one who may only read it
+ */
+export async function requireWritablePlan(
+  records: Records,
+  tx: Transaction,
+  caller: Caller,
+  { ehrId, carePlanId }: Place,
+): Promise<Permissions> {
+  const plan = await writable(records, tx, caller, 'CarePlan', { _id: carePlanId, ehrId })
+  return { read: plan._rperm, write: plan._wperm }
+}
+
+/**
  * The permissions of what is registered in a care plan, or in a goal of one.
  * @throws NotFound; Forbidden for one who may only read it; RuleViolated when it is closed
  */

@@ -1,6 +1,7 @@
 import type { Collection, Db, Filter } from 'mongodb'
 import { CLASS_NAMES } from '../../schemas/classes.ts'
 import { type Caller, permitted } from '../caller.ts'
+import { PLAN_COLLECTIONS } from '../database.ts'
 import { accessesOf } from '../resource.ts'
 import type { Records } from '../transaction.ts'
 import { rangeOf } from './owner.ts'
@@ -68,11 +69,12 @@ export async function* exportPerson(records: Records, caller: Caller, mvUid: str
   for await (const entry of accesses) yield line('access', entry)
 }
 
-/** The collections that may hold an EHR's data: those whose names are names of classes. */
+/** The collections that may hold an EHR's data: those whose names are names of classes, and what care plans have beside. */
 async function ehrCollections(db: Db): Promise<string[]> {
   const found = await db.listCollections({}, { nameOnly: true }).toArray()
   const names = found.map(({ name }) => name).filter((name) => /^[A-Z]\w*$/.test(name) && name !== 'Ehr')
-  return [...new Set([...CLASS_NAMES.filter((name) => name !== 'Ehr'), ...names])].sort()
+  const known = CLASS_NAMES.filter((name) => name !== 'Ehr')
+  return [...new Set([...known, ...names, ...PLAN_COLLECTIONS])].sort()
 }
 
 /** Kepts read in one go and told to the audit before the first of them is shown. */

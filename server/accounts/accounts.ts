@@ -10,6 +10,7 @@ import { RefreshTokens } from '../../records/accounts/refresh-tokens.ts'
 import { Registrations } from '../../records/accounts/registration.ts'
 import { Sessions } from '../../records/accounts/sessions.ts'
 import { UnknownAddresses } from '../../records/accounts/unknown-addresses.ts'
+import { roleChanges } from '../../records/roles.ts'
 import type { Config } from '../config.ts'
 import type { Connection } from '../connection.ts'
 import type { Log } from '../log.ts'
@@ -49,6 +50,8 @@ export async function openAccounts(options: AccountsOptions) {
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
   const sessions = new Sessions(database, credentials, clock)
   watchSessions(database.adapter, () => sessions.changed())
+  const onFault = (err: unknown) => log.error({ err }, 'Parse Server may know former roles for 5 s')
+  roleChanges.on('changed', () => void credentials.forgetRoles().catch(onFault))
   const background = createBackground((err) => log.error({ err }, 'Work after an answer has failed'))
   const { refreshTokens, emailChanges, identities, unknownAddresses } = await collections(options, clock)
   const shared = { db, database, credentials, sessions, emailChanges, sendMail, background, clock }

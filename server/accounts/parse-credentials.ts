@@ -9,7 +9,10 @@ import { ServiceError } from '../../schemas/errors.ts'
 /** What we use of Parse Server's own modules; they have no types. */
 interface ParseInternals {
   config: {
-    cacheController: { user: { del(sessionToken: string): Promise<void> } }
+    cacheController: {
+      user: { del(sessionToken: string): Promise<void> }
+      role: { clear(): Promise<void> }
+    }
     userController: {
       verifyEmail(token: string): Promise<unknown>
       resendVerificationEmail(username: string, request: object): Promise<unknown>
@@ -108,6 +111,7 @@ function sessionsOf({ config, createSession }: ParseInternals) {
     async forgetSessions(tokens) {
       for (const token of tokens) await config.cacheController.user.del(token)
     },
+    forgetRoles: () => config.cacheController.role.clear(),
   } satisfies Partial<Credentials>
 }
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import type { Collection, Db } from 'mongodb'
+import type { ClientSession, Collection, Db } from 'mongodb'
 import { Gauge } from 'prom-client'
+import type { SendMail } from '../../records/accounts/mails.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import { appName } from './parse-adapter.ts'
 import { render } from './render.ts'
 import type { TemplateName } from './templates.ts'
 import type { Transport } from './transport.ts'
@@ -16,8 +18,8 @@ interface Mail {
 }
 
 export interface MailQueue {
-  /** Keeps a mail until it is sent; resolves as soon as it is kept. */
-  enqueue(mail: Mail): Promise<void>
+  /** Keeps a mail until it is sent; resolves as soon as it is kept: within a transaction, if and when that is committed. */
+  enqueue(mail: Mail, session?: ClientSession): Promise<void>
   close(): Promise<void>
 }
 
@@ -55,10 +57,12 @@ export async function openMailQueue(
 
   const worker = createWorker(() => sendNext(mails, transport, log, metrics), log)
   return {
-    enqueue: async (mail) => {
+    enqueue: async (mail, session) => {
       const now = new Date()
-      await mails.insertOne({ ...mail, _id: randomUUID(), attempts: 0, createdAt: now, dueAt: now })
-      worker.wake()
+      const queued = { ...mail, _id: randomUUID(), attempts: 0, createdAt: now, dueAt: now }
+      await mails.insertOne(queued, session ? { session } : {})
+      if (session) session.once('ended', () => worker.wake())
+      else worker.wake()
     },
     close: async () => {
       await worker.close()
@@ -66,6 +70,12 @@ export async function openMailQueue(
     },
   }
 }
+
+/** The queue as the records see it. */
+export const sendMailBy =
+  (queue: MailQueue): SendMail =>
+  ({ data, ...mail }, session) =>
+    queue.enqueue({ ...mail, data: { appName, ...data } }, session)
 
 /** Sends one mail that is due. @returns whether there was one */
 async function sendNext(

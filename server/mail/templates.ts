@@ -2,6 +2,7 @@ import accountExists from './templates/account-exists.json' with { type: 'json' 
 import addressChanged from './templates/address-changed.json' with { type: 'json' }
 import confirmAddress from './templates/confirm-address.json' with { type: 'json' }
 import invitation from './templates/invitation.json' with { type: 'json' }
+import participation from './templates/participation.json' with { type: 'json' }
 import resetPassword from './templates/reset-password.json' with { type: 'json' }
 import verifyEmail from './templates/verify-email.json' with { type: 'json' }
 
@@ -20,6 +21,7 @@ export const templates = {
   'address-changed': addressChanged,
   'confirm-address': confirmAddress,
   invitation,
+  participation,
   'reset-password': resetPassword,
   'verify-email': verifyEmail,
 } satisfies Record<string, Record<'en' | 'nl', Template>>

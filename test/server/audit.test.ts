@@ -87,7 +87,12 @@ describe('the audit of a service that has stopped', function suite() {
       await write(client, () => new Date(Date.now() - 40 * 86_400_000))
       await write(client)
       const opened = { client, db: client.db() }
-      const records = await openRecords(opened, { ...config, auditDays: 30 }, createLog(config))
+      const records = await openRecords(
+        opened,
+        { ...config, auditDays: 30 },
+        createLog(config),
+        async () => {},
+      )
       await records.close()
       assert.equal(await entriesOf(client.db()).countDocuments(), 3)
       assert.equal((await verifyAudit(client.db(), config.auditKey)).broken, null)

@@ -1,0 +1,112 @@
+import { Type } from '@sinclair/typebox'
+import type { StoredParticipation } from '../../records/care-plans/participants.ts'
+import { ParticipationStatusEnum } from '../../schemas/enum.ts'
+import {
+  ParticipationBody,
+  ParticipationReplacement,
+  ParticipationResource,
+} from '../../schemas/participation.ts'
+import { answer } from '../answer.ts'
+import { list } from '../list.ts'
+import { operation } from '../operation.ts'
+import { requireSameId } from './belongings.ts'
+
+const source = 'Endpoints, EHR data; Endpoints, Medical data'
+
+/** The same operations; below /med the care plan is called the owner. */
+const mounts = [
+  { path: '/ehr/{ehrId}/careplan/{careplanId}/participant', of: '' },
+  { path: '/med/{ehrId}/careplan/{ownerId}/participant', of: 'Medical' },
+] as const
+
+type Params = Readonly<Record<string, string>>
+
+const placeOf = ({ ehrId = '', careplanId, ownerId }: Params) => ({
+  ehrId,
+  carePlanId: careplanId ?? ownerId ?? '',
+})
+const keyOf = (params: Params) => ({ id: params.participationId ?? '', ...placeOf(params) })
+
+const shown = (stored: StoredParticipation): ParticipationResource => {
+  const { id, mvUid, role = null, access, start, end = null, status, version } = stored
+  return { participationId: id, mvUid, role, access, start, end, status, version }
+}
+
+const answerWith = (stored: StoredParticipation) => answer(shown(stored), { version: stored.version })
+
+export const participants = mounts.flatMap(({ path, of }) => [
+  list({
+    id: `list${of}Participants`,
+    path,
+    summary: 'List the participants of a care plan',
+    description: 'The oldest first. The subject of the EHR takes part in every plan of it and is not listed.',
+    source,
+    access: 'plan:read',
+    query: { status: Type.Optional(ParticipationStatusEnum) },
+    item: ParticipationResource,
+    handle: async ({ params, query: { status }, page }, { caller, carePlans }) => {
+      const found = await carePlans.participants.list(caller, placeOf(params), status, page)
+      return { ...found, items: found.items.map(shown) }
+    },
+  }),
+  operation({
+    id: `add${of}Participant`,
+    method: 'post',
+    path,
+    summary: 'Let a user take part in a care plan',
+    description:
+      'The participant sees the plan and what is registered in it, of the EHR what belongs to no plan, and nothing of ' +
+      'its other plans. A mail says so, without telling about whom or what.',
+    source,
+    access: 'plan:write',
+    body: ParticipationBody,
+    reply: [201, ParticipationResource, 'versioned'],
+    errors: ['RuleViolated', 'Conflict'],
+    handle: async ({ params, body }, { caller, carePlans, newId }) => {
+      const place = placeOf(params)
+      const added = await carePlans.participants.create(caller, place, body, newId())
+      const location = path
+        .replace('{ehrId}', place.ehrId)
+        .replace(/\{(careplanId|ownerId)\}/, place.carePlanId)
+      return answer(shown(added), { version: added.version, location: `${location}/${added.id}` })
+    },
+  }),
+  operation({
+    id: `get${of}Participant`,
+    method: 'get',
+    path: `${path}/{participationId}`,
+    summary: 'Show a participant of a care plan',
+    source,
+    access: 'plan:read',
+    reply: [200, ParticipationResource, 'versioned'],
+    handle: async ({ params }, { caller, carePlans }) =>
+      answerWith(await carePlans.participants.get(caller, keyOf(params))),
+  }),
+  operation({
+    id: `update${of}Participant`,
+    method: 'put',
+    path: `${path}/{participationId}`,
+    summary: 'Replace what a participant may do and when',
+    source,
+    access: 'plan:write',
+    body: ParticipationReplacement,
+    reply: [200, ParticipationResource, 'versioned'],
+    errors: ['IdMismatch', 'RuleViolated'],
+    handle: async ({ params, body: { participationId, ...body } }, { caller, carePlans, ifMatch }) => {
+      const key = keyOf(params)
+      if (participationId !== undefined) requireSameId('participationId', participationId, key.id)
+      return answerWith(await carePlans.participants.replace(caller, key, body, { ifMatch }))
+    },
+  }),
+  operation({
+    id: `archive${of}Participant`,
+    method: 'delete',
+    path: `${path}/{participationId}`,
+    summary: 'Archive a participant: kept, without access',
+    source,
+    access: 'plan:write',
+    reply: [204],
+    handle: ({ params }, { caller, carePlans, ifMatch }) =>
+      carePlans.participants.archive(caller, keyOf(params), { ifMatch }),
+  }),
+])

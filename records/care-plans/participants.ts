@@ -1,0 +1,263 @@
+import type { Static } from '@sinclair/typebox'
+import type { ClientSession, IndexDescription, UpdateFilter } from 'mongodb'
+import { ServiceError } from '../../schemas/errors.ts'
+import {
+  type ParticipationBody,
+  type ParticipationReplacement,
+  participation,
+} from '../../schemas/participation.ts'
+import type { Violation } from '../../schemas/violation.ts'
+import { planRole } from '../access.ts'
+import type { SendMail } from '../accounts/mails.ts'
+import { stateOf, type User, usersOf } from '../accounts/user.ts'
+import type { Caller } from '../caller.ts'
+import { documentsOf, together } from '../database.ts'
+import type { Page } from '../listing.ts'
+import type { ParseDocument, Saved } from '../parse-format.ts'
+import { unlessMade } from '../profiles/once.ts'
+import { setRole } from '../roles.ts'
+import { Store } from '../store.ts'
+import { inTransaction, type Records, type Transaction } from '../transaction.ts'
+import type { PageOf } from './care-plans.ts'
+import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from './context.ts'
+import { refuseViolations } from './judge.ts'
+import { set, type Writing } from './part.ts'
+import type { PlanStores } from './stores.ts'
+
+type Participation = Static<typeof participation>
+export type StoredParticipation = Saved<Participation>
+
+const COLLECTION = 'plan.participants'
+
+/** Participations that are brought up to date in one go. */
+const STEP = 100
+
+interface Key extends Place {
+  id: string
+}
+
+/**
+ * Who takes part in the care plans. A participation that is active, begun and not ended puts the user into the plan's
+ * role for reading or for writing; the memberships are written together with it, and once more when its time comes.
+ */
+export class Participants {
+  readonly #records: Records
+  readonly #plans: PlanStores['plans']
+  readonly #sendMail: SendMail
+  readonly #store
+
+  constructor(records: Records, plans: PlanStores['plans'], sendMail: SendMail) {
+    this.#records = records
+    this.#plans = plans
+    this.#sendMail = sendMail
+    this.#store = new Store(records, {
+      collection: COLLECTION,
+      schema: participation,
+      ehr: 'ehrId',
+      lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
+      indexes: [{ key: { carePlanId: 1, mvUid: 1 } }, { key: { ehrId: 1 } }, { key: { changesAt: 1 } }],
+    })
+  }
+
+  indexes(): [collection: string, IndexDescription[]] {
+    return this.#store.indexes()
+  }
+
+  /** The oldest first. @throws NotFound when the plan is none of the caller's */
+  async list(
+    caller: Caller,
+    { ehrId, carePlanId }: Place,
+    status: Participation['status'] | undefined,
+    page: PageOf,
+  ): Promise<Page<StoredParticipation>> {
+    const where = { ehrId, carePlanId, status }
+    const found = await this.#store.list(caller, 'ofPlan', { where, ...page })
+    if (found.items.length === 0) await this.#plans.get(caller, { id: carePlanId, ehrId })
+    return found
+  }
+
+  /** @throws NotFound */
+  get(caller: Caller, key: Key): Promise<StoredParticipation> {
+    return this.#store.get(caller, key)
+  }
+
+  /** @throws NotFound; Forbidden for one who may only read the plan; RuleViolated */
+  create(caller: Caller, place: Place, body: ParticipationBody, id: string): Promise<StoredParticipation> {
+    return unlessMade(
+      () =>
+        auditingRefusal(this.#records, caller, COLLECTION, place.ehrId, () =>
+          inTransaction(this.#records, (tx) => this.createIn(tx, caller, place, body, id)),
+        ),
+      () => this.#store.get(caller, { id, ...place }),
+    )
+  }
+
+  /** The same as a part of a transaction. The mail that tells him is a part of it too. */
+  async createIn(
+    tx: Transaction,
+    caller: Caller,
+    place: Place,
+    body: ParticipationBody,
+    id: string,
+  ): Promise<StoredParticipation> {
+    const permissions = await requireWritablePlan(this.#records, tx, caller, place)
+    await takeTurn(this.#records, tx, place.ehrId)
+    const start = this.#records.clock().toISOString()
+    const wanted = { start, ...set(body), ...place, status: 'ACTIVE' as const }
+    const user = await this.#judged(tx, wanted)
+    const input = this.#withNextChange(wanted)
+    const created = await this.#store.create(caller, input, permissions, { tx, id })
+    await this.#giveRoles(tx.session, created)
+    const { email: to, language } = user
+    await this.#sendMail({ to, template: 'participation', language, data: {} }, tx.session)
+    return created
+  }
+
+  /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated, also for one that is archived */
+  replace(
+    caller: Caller,
+    key: Key,
+    { mvUid: sent, ...body }: Omit<ParticipationReplacement, 'participationId'>,
+    options: Writing,
+  ): Promise<StoredParticipation> {
+    return this.#update(caller, key, options, (now) => {
+      const { ehrId, carePlanId, mvUid, start, status } = now
+      if (status === 'ARCHIVED') refuseViolations([archived])
+      if (sent !== undefined && sent !== mvUid) refuseViolations([anotherUser])
+      const next = { ehrId, carePlanId, mvUid, start, status, ...set(body) }
+      refuseViolations(timeViolations(next))
+      return next
+    })
+  }
+
+  /** Takes the access and keeps the participation. @throws NotFound; Forbidden; PreconditionFailed */
+  async archive(caller: Caller, key: Key, options: Writing): Promise<void> {
+    await this.#update(caller, key, options, (now) => ({ ...now, status: 'ARCHIVED' }))
+  }
+
+  #update(
+    caller: Caller,
+    key: Key,
+    { ifMatch }: Writing,
+    change: (now: StoredParticipation) => Participation,
+  ): Promise<StoredParticipation> {
+    return inTransaction(this.#records, async (tx) => {
+      const next = (now: StoredParticipation) => this.#withNextChange(change(now))
+      const updated = await this.#store.update(caller, key, next, { tx, ifMatch })
+      await this.#giveRoles(tx.session, updated)
+      return updated
+    })
+  }
+
+  /** Lets those participations count whose time has come since the last call. */
+  async changeAccess(): Promise<void> {
+    const documents = documentsOf(this.#records, COLLECTION)
+    const due = { changesAt: { $lte: this.#records.clock() } }
+    for (const { _id, carePlanId, mvUid } of await documents.find(due).limit(STEP).toArray()) {
+      const of = { carePlanId: String(carePlanId), mvUid: String(mvUid) }
+      await together(this.#records, async (session) => {
+        const found = await documents.findOne({ _id, ...due }, { session })
+        if (!found) return
+        const next = nextChange(timesOf(found), this.#records.clock())
+        const change: UpdateFilter<ParseDocument> = next
+          ? { $set: { changesAt: next } }
+          : { $unset: { changesAt: '' } }
+        await documents.updateOne({ _id }, change, { session })
+        await this.#giveRoles(session, of)
+      })
+    }
+  }
+
+  /** What the schema cannot say about a new participation. @returns the participant's account */
+  async #judged({ session }: Transaction, wanted: Participation): Promise<User> {
+    const { ehrId, carePlanId, mvUid } = wanted
+    const ehr = await documentsOf(this.#records, 'Ehr').findOne({ _id: ehrId }, { session })
+    if (ehr?.subjectId === mvUid) refuseViolations([isSubject])
+    const user = await usersOf(this.#records.db).findOne({ _id: mvUid }, { session })
+    if (!user || stateOf(user) === 'DISABLED') {
+      refuseViolations([noUser, ...timeViolations(wanted)])
+      throw new ServiceError('RuleViolated')
+    }
+    refuseViolations(timeViolations(wanted))
+    const others = await documentsOf(this.#records, COLLECTION)
+      .find({ carePlanId, mvUid }, { session })
+      .toArray()
+    const now = this.#records.clock()
+    if (others.map(timesOf).some((times) => times.status === 'ACTIVE' && !hasEnded(times, now))) {
+      refuseViolations([takesPart])
+    }
+    return user
+  }
+
+  #withNextChange({ changesAt: _, ...now }: Participation): Participation {
+    const { start, end, status } = now
+    const times = { start: new Date(start), end: end === undefined ? undefined : new Date(end), status }
+    return set({
+      ...now,
+      changesAt: nextChange(times, this.#records.clock())?.toISOString(),
+    }) as Participation
+  }
+
+  /** Puts a user into exactly those roles of a plan that all of his participations give at this moment. */
+  async #giveRoles(
+    session: ClientSession,
+    { carePlanId, mvUid }: Pick<Participation, 'carePlanId' | 'mvUid'>,
+  ): Promise<void> {
+    const all = await documentsOf(this.#records, COLLECTION)
+      .find({ carePlanId, mvUid }, { session })
+      .toArray()
+    const now = this.#records.clock()
+    const given = all.filter((one) => givesAccess(timesOf(one), now)).map(({ access }) => access)
+    for (const [right, access] of [
+      ['read', 'READ'],
+      ['write', 'WRITE'],
+    ] as const) {
+      const held = given.includes(access)
+      await setRole(this.#records, session, mvUid, planRole(carePlanId, right), held)
+    }
+  }
+}
+
+interface Times {
+  start: Date
+  end: Date | undefined
+  status: unknown
+}
+
+/** Of the stored form. */
+const timesOf = ({ start, end, status }: Record<string, unknown>): Times => ({
+  start: start as Date,
+  end: end as Date | undefined,
+  status,
+})
+
+const hasEnded = ({ end }: Times, now: Date): boolean => end !== undefined && end <= now
+
+const givesAccess = (times: Times, now: Date): boolean =>
+  times.status === 'ACTIVE' && times.start <= now && !hasEnded(times, now)
+
+/** When access begins or ends by itself; undefined: never again. */
+function nextChange({ start, end, status }: Times, now: Date): Date | undefined {
+  if (status !== 'ACTIVE') return undefined
+  if (start > now) return start
+  return end !== undefined && end > now ? end : undefined
+}
+
+const timeViolations = ({ start, end }: Pick<Participation, 'start' | 'end'>): Violation[] =>
+  end !== undefined && new Date(end) <= new Date(start)
+    ? [{ path: 'end', code: 'order', message: 'must be later than start' }]
+    : []
+
+const isSubject: Violation = {
+  path: 'mvUid',
+  code: 'subject',
+  message: 'is the subject of the EHR, who takes part in all of its care plans and stays',
+}
+const noUser: Violation = { path: 'mvUid', code: 'user', message: 'must be a user of this service' }
+const anotherUser: Violation = { path: 'mvUid', code: 'fixed', message: 'may not be changed' }
+const takesPart: Violation = { path: 'mvUid', code: 'twice', message: 'takes part in this care plan already' }
+const archived: Violation = {
+  path: 'status',
+  code: 'archived',
+  message: 'can no longer change: it is archived; add the participant anew',
+}
