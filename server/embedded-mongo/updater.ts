@@ -144,10 +144,15 @@ const currentDate: Modifier = (document, path, operand) => {
 }
 
 const rename: Modifier = (document, path, operand) => {
+  const to = String(operand).split('.')
+  for (const parts of [path, to])
+    for (let length = 1; length < parts.length; length++)
+      if (Array.isArray(read(document, parts.slice(0, length))))
+        fail(2, '$rename cannot lead through an array')
   const value = read(document, path)
   if (value === undefined) return
   erase(document, path)
-  write(document, String(operand).split('.'), value)
+  write(document, to, value)
 }
 
 const bit: Modifier = (document, path, operand) => {
@@ -235,10 +240,11 @@ export const upsertBase = (filter: Document, base: Document = {}): Document => {
     if (key === '$and' && Array.isArray(value)) for (const inner of value) upsertBase(inner, base)
     if (key === '$or' && Array.isArray(value) && value.length === 1) upsertBase(value[0], base)
     if (key.startsWith('$') || bsonType(value) === 'BSONRegExp') continue
-    if (!isOperators(value)) write(base, key.split('.'), clone(value))
-    else if ('$eq' in value) write(base, key.split('.'), clone(value.$eq))
-    else if (Array.isArray(value.$in) && value.$in.length === 1)
-      write(base, key.split('.'), clone(value.$in[0]))
+    const [demanded, ...others] = isOperators(value) ? demandedValues(value) : [value]
+    if (demanded !== undefined && others.length === 0) write(base, key.split('.'), clone(demanded))
   }
   return base
 }
+
+const demandedValues = ({ $eq, $in, $all }: Document): unknown[] =>
+  $eq === undefined ? ($in ?? $all ?? []) : [$eq]

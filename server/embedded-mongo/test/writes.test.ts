@@ -86,6 +86,18 @@ describe('writing commands', () => {
       assert.deepEqual(reply.upserted, [{ index: 0, _id: 7 }])
     })
 
+    it('renames, but not through an array; upserts from a single $all', async () => {
+      await assert.rejects(things.updateOne({ _id: 1 as never }, { $rename: { 'tags.0': 'x' } }), { code: 2 })
+      await things.updateOne({ _id: 1 as never }, { $rename: { name: 'who.name' } })
+      assert.deepEqual((await things.findOne({ _id: 1 as never }))?.who, { name: 'a' })
+      await things.updateOne(
+        { _id: 8 as never, l: { $all: [1] }, m: { $in: [1, 2] } },
+        { $set: { a: 1 } },
+        { upsert: true },
+      )
+      assert.deepEqual(await things.findOne({ _id: 8 as never }), { _id: 8, l: 1, a: 1 })
+    })
+
     it('replaces, keeping the _id', async () => {
       await things.replaceOne({ name: 'a' }, { only: 1 })
       assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, only: 1 })
