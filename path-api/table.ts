@@ -4,6 +4,7 @@ import { accountPages } from './resources/account-pages.ts'
 import { addresses } from './resources/address.ts'
 import { carePlans } from './resources/care-plan.ts'
 import { carePlanHistory } from './resources/care-plan-history.ts'
+import { carePlanTemplates } from './resources/care-plan-template.ts'
 import { contacts } from './resources/contact.ts'
 import { ehrs } from './resources/ehr.ts'
 import { dataExport } from './resources/export.ts'
@@ -44,4 +45,5 @@ export const table: readonly Operation[] = [
   ...tasks,
   ...participants,
   ...carePlanHistory,
+  ...carePlanTemplates,
 ]

@@ -5,6 +5,7 @@ import { removeEntriesBefore } from '../records/audit-checkpoint.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
+import { openCarePlanTemplates } from './care-plan-templates.ts'
 import type { Config } from './config.ts'
 import type { Connection } from './connection.ts'
 import type { Log } from './log.ts'
@@ -17,7 +18,7 @@ export interface RecordServices {
 /** Opens the audit and what the path family keeps its records in, and makes their indexes. */
 export async function openRecords(
   { client, db }: Pick<Connection, 'client' | 'db'>,
-  config: Pick<Config, 'auditKey' | 'auditDays'>,
+  config: Pick<Config, 'auditKey' | 'auditDays' | 'carePlanTemplates'>,
   log: Log,
   sendMail: SendMail,
 ): Promise<RecordServices> {
@@ -27,7 +28,8 @@ export async function openRecords(
   const endRemoval = removeOldEntries(db, config, log)
   const records = { client, db, clock, audit }
   const ehrs = new Ehrs(records)
-  const carePlans = new CarePlans(records, ehrs, sendMail)
+  const templates = openCarePlanTemplates(config.carePlanTemplates)
+  const carePlans = new CarePlans(records, ehrs, sendMail, templates)
   const services = { profiles: new Profiles(records), ehrs, carePlans }
   const needed = Object.values(services).flatMap((service) => service.indexes())
   for (const [collection, indexes] of [...Object.entries(auditIndexes), ...needed]) {

@@ -114,6 +114,10 @@ export const settings = {
     about: 'Proxies whose X-Forwarded-For is believed: false, a number, or addresses',
   },
   corsOrigins: { kind: origins, about: 'Browser origins that may call the service; without it none' },
+  carePlanTemplates: {
+    kind: directory,
+    about: 'Directory of further care-plan templates, *.json, as docs/care-plan-templates.md describes them',
+  },
   addressRate: {
     kind: wholeNumber(1, 1_000_000),
     default: '600',

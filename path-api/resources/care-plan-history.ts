@@ -1,7 +1,8 @@
 import type { TObject } from '@sinclair/typebox'
 import type { Caller } from '../../records/caller.ts'
-import type { CarePlans, PageOf } from '../../records/care-plans/care-plans.ts'
+import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { PartKey, Writing } from '../../records/care-plans/part.ts'
+import type { PageOf } from '../../records/care-plans/stores.ts'
 import type { Page } from '../../records/listing.ts'
 import type { PastChange } from '../../records/store.ts'
 import {

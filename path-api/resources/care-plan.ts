@@ -53,8 +53,8 @@ export const carePlans = inBoth(
       reply: [201, CarePlanResource, 'versioned'],
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params: { ehrId }, body }, { caller, carePlans, newId }) => {
-        const plan = await carePlans.create(caller, ehrId, body, newId())
-        return planAnswer({ ...plan, goals: [] }, `${base}/${ehrId}/careplan/${plan.id}`)
+        const plan = await carePlans.create(caller, ehrId, body, newId)
+        return planAnswer(plan, `${base}/${ehrId}/careplan/${plan.id}`)
       },
     }),
   ({ base, of }) =>

@@ -5,24 +5,26 @@ import type {
   CarePlanReplacement,
   ClosingWithContents,
 } from '../../schemas/care-plan-resource.ts'
+import type { TemplateUse } from '../../schemas/care-plan-template.ts'
+import { ServiceError } from '../../schemas/errors.ts'
 import { planPermissions } from '../access.ts'
 import type { SendMail } from '../accounts/mails.ts'
 import type { Caller } from '../caller.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
-import type { Page, PageQuery } from '../listing.ts'
+import type { Page } from '../listing.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { createPlanRoles } from '../roles.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 import { auditingRefusal, requireWritableEhr, takeTurn } from './context.ts'
+import { filledIn, type NewPlan, placed } from './from-template.ts'
 import { Goals } from './goals.ts'
 import { judgeNew } from './judge.ts'
 import { Part, type PartKey, set, type Writing } from './part.ts'
 import { Participants } from './participants.ts'
-import { type PlanStores, planStores, type StoredPlan } from './stores.ts'
+import { type PageOf, type PlanStores, planStores, type StoredPlan } from './stores.ts'
 import { Tasks } from './tasks.ts'
-import { type WholePlan, wholePlan } from './whole.ts'
-
-export type PageOf = Omit<PageQuery<unknown>, 'where'>
+import type { CarePlanTemplates } from './templates.ts'
+import { assembled, type WholePlan, wholePlan } from './whole.ts'
 
 /** What a list of care plans can be narrowed by; dates as YYYY-MM-DD, `from` inclusive, `to` exclusive, in UTC. */
 export interface PlanFilter {
@@ -41,9 +43,11 @@ export class CarePlans {
   readonly goals: Goals
   readonly tasks: Tasks
   readonly participants: Participants
+  readonly templates: CarePlanTemplates
 
-  constructor(records: Records, ehrs: Ehrs, sendMail: SendMail) {
+  constructor(records: Records, ehrs: Ehrs, sendMail: SendMail, templates: CarePlanTemplates) {
     this.#records = records
+    this.templates = templates
     this.#ehrs = ehrs
     this.stores = planStores(records)
     this.#part = new Part('CarePlan', this.stores.plans)
@@ -77,36 +81,56 @@ export class CarePlans {
   }
 
   /** @throws NotFound; Forbidden for one who may only read the EHR; RuleViolated */
-  create(caller: Caller, ehrId: string, body: Static<typeof CarePlanBody>, id: string): Promise<StoredPlan> {
-    return unlessMade(
-      () =>
-        auditingRefusal(this.#records, caller, 'CarePlan', ehrId, () =>
-          inTransaction(this.#records, (tx) => this.createIn(tx, caller, ehrId, body, id)),
-        ),
-      () => this.stores.plans.get(caller, { id, ehrId }),
-    )
-  }
-
-  /** The same as a part of a transaction. */
-  async createIn(
-    tx: Transaction,
+  create(
     caller: Caller,
     ehrId: string,
     body: Static<typeof CarePlanBody>,
-    id: string,
-  ): Promise<StoredPlan> {
-    await takeTurn(this.#records, tx, ehrId)
-    const subjectId = await requireWritableEhr(this.#records, tx, caller, ehrId)
+    newId: () => string,
+  ): Promise<WholePlan> {
+    return this.#create(caller, ehrId, { plan: body, goals: [] }, newId)
+  }
+
+  /** A plan with the goals and tasks of a template. @throws as create; NotFound too when there is no such template */
+  async createFromTemplate(
+    caller: Caller,
+    ehrId: string,
+    templateId: string,
+    use: TemplateUse,
+    newId: () => string,
+  ): Promise<WholePlan> {
+    const template = this.templates.get(templateId, use.language)
+    if (!template) throw new ServiceError('NotFound', { detail: 'There is no such template.' })
+    const today = this.#records.clock().toISOString().slice(0, 10)
+    return this.#create(caller, ehrId, filledIn(template, use, today), newId)
+  }
+
+  /** Writes a plan with its goals and tasks, all or none. */
+  async #create(
+    caller: Caller,
+    ehrId: string,
+    { plan: body, goals }: NewPlan,
+    newId: () => string,
+  ): Promise<WholePlan> {
+    const id = newId()
     const plan = { anonymous: false, ...set(body), ehrId }
     judgeNew('CarePlan', plan)
-    const created = await this.stores.plans.create(
-      caller,
-      { ...plan, status: 'ACTIVE' },
-      planPermissions(ehrId, id, subjectId),
-      { tx, id },
+    const contents = placed(goals, { ehrId, carePlanId: id }, newId)
+    const work = async (tx: Transaction): Promise<WholePlan> => {
+      await takeTurn(this.#records, tx, ehrId)
+      const subjectId = await requireWritableEhr(this.#records, tx, caller, ehrId)
+      const permissions = planPermissions(ehrId, id, subjectId)
+      const { plans, goals, tasks } = this.stores
+      const created = await plans.create(caller, { ...plan, status: 'ACTIVE' }, permissions, { tx, id })
+      await createPlanRoles(this.#records, tx.session, ehrId, id)
+      const newGoals = await goals.createAll(caller, contents.goals, permissions, { tx })
+      const newTasks = await tasks.createAll(caller, contents.tasks, permissions, { tx })
+      return assembled(created, newGoals, newTasks)
+    }
+    return unlessMade(
+      () =>
+        auditingRefusal(this.#records, caller, 'CarePlan', ehrId, () => inTransaction(this.#records, work)),
+      () => this.get(caller, { id, ehrId }),
     )
-    await createPlanRoles(this.#records, tx.session, ehrId, id)
-    return created
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */

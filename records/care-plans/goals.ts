@@ -8,12 +8,11 @@ import type {
 import type { Caller } from '../caller.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
-import type { PageOf } from './care-plans.ts'
 import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts'
 import { judgeNew, refuseViolations } from './judge.ts'
 import { Part, type PartKey, set, type Writing } from './part.ts'
 import { crowding } from './rules.ts'
-import type { PlanStores, StoredGoal, StoredTask } from './stores.ts'
+import type { PageOf, PlanStores, StoredGoal, StoredTask } from './stores.ts'
 import { type WholeGoal, wholeGoal } from './whole.ts'
 
 /** The goals of the care plans. */

@@ -6,12 +6,11 @@ import type { Ehrs } from '../ehrs/ehrs.ts'
 import type { Page } from '../listing.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { inTransaction, type Records } from '../transaction.ts'
-import type { PageOf } from './care-plans.ts'
 import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts'
 import { judgeNew, refuseViolations } from './judge.ts'
 import { Part, type PartKey, set, type Writing } from './part.ts'
 import { crowding } from './rules.ts'
-import type { PlanStores, StoredTask } from './stores.ts'
+import type { PageOf, PlanStores, StoredTask } from './stores.ts'
 
 /** What the open tasks can be narrowed by. */
 export interface TodoFilter {

@@ -26,9 +26,14 @@ export async function wholePlan(
   const [foundGoals, foundTasks] = tx
     ? [await ofPlan[0](), await ofPlan[1]()]
     : await Promise.all([ofPlan[0](), ofPlan[1]()])
-  const byGoal = new Map<string, StoredTask[]>(foundGoals.map(({ id }) => [id, []]))
-  for (const task of foundTasks) byGoal.get(task.goalId)?.push(task)
-  return { ...plan, goals: foundGoals.map((goal) => ({ ...goal, tasks: byGoal.get(goal.id) ?? [] })) }
+  return assembled(plan, foundGoals, foundTasks)
+}
+
+/** Puts each task into its goal. */
+export function assembled(plan: StoredPlan, goals: StoredGoal[], tasks: StoredTask[]): WholePlan {
+  const byGoal = new Map<string, StoredTask[]>(goals.map(({ id }) => [id, []]))
+  for (const task of tasks) byGoal.get(task.goalId)?.push(task)
+  return { ...plan, goals: goals.map((goal) => ({ ...goal, tasks: byGoal.get(goal.id) ?? [] })) }
 }
 
 /** A goal with its tasks. */

@@ -1,0 +1,94 @@
+import { type CarePlanTemplate, CarePlanTemplateFile } from '../../schemas/care-plan-template.ts'
+import { checkOf } from '../../schemas/registry.ts'
+import { inOneLine } from '../../schemas/violation.ts'
+import { decodeCursor, encodeCursor } from '../cursor.ts'
+import type { Page } from '../listing.ts'
+import type { PageOf } from './stores.ts'
+import asthma from './templates/asthma.json' with { type: 'json' }
+import healthyWeight from './templates/healthy-weight.json' with { type: 'json' }
+import hypertension from './templates/hypertension.json' with { type: 'json' }
+import type2Diabetes from './templates/type-2-diabetes.json' with { type: 'json' }
+
+/** A file with a template, and what is in it. */
+export interface TemplateSource {
+  /** Of the file, for who has to mend it. */
+  name: string
+  content: unknown
+}
+
+/** What comes with the service: general advice of our own, no guideline of anybody. */
+const ours: TemplateSource[] = [hypertension, asthma, type2Diabetes, healthyWeight].map((content) => ({
+  name: `${content.id}.json`,
+  content,
+}))
+
+const LIST = 'templates'
+
+const check = checkOf(CarePlanTemplateFile)
+
+/** The care-plan templates, ours first; one of an operator takes the place of ours with the same id. */
+export class CarePlanTemplates {
+  readonly #files: ReadonlyMap<string, CarePlanTemplateFile>
+
+  /** @throws Error naming everything that is wrong with the templates */
+  constructor(more: readonly TemplateSource[] = []) {
+    const sources = [...ours, ...more]
+    const faults = sources.flatMap(({ name, content }) =>
+      faultsOf(content).map((fault) => `${name}: ${fault}`),
+    )
+    if (faults.length > 0) throw new Error(`Care-plan templates have faults:\n  - ${faults.join('\n  - ')}`)
+    const files = sources.map(({ content }) => content as CarePlanTemplateFile)
+    this.#files = new Map(files.map((file) => [file.id, file]))
+  }
+
+  /** Each in that language, or else in its own first one. @throws MalformedRequest for a cursor of another list */
+  list(language: string | undefined, { limit, cursor, count }: PageOf): Page<CarePlanTemplate> {
+    const all = [...this.#files.values()]
+    const after = cursor === undefined ? -1 : all.findIndex(({ id }) => id === decodeCursor(LIST, cursor).id)
+    const found = all.slice(after + 1, after + 1 + limit)
+    const last = after + 1 + limit < all.length ? found.at(-1) : undefined
+    return {
+      items: found.map((file) => inLanguage(file, language)),
+      next: last ? encodeCursor(LIST, { value: null, id: last.id }) : null,
+      ...(count && { total: all.length }),
+    }
+  }
+
+  get(id: string, language?: string): CarePlanTemplate | undefined {
+    const file = this.#files.get(id)
+    return file && inLanguage(file, language)
+  }
+}
+
+function faultsOf(content: unknown): string[] {
+  const violations = check(content)
+  if (violations.length > 0) return [inOneLine(violations)]
+  const file = content as CarePlanTemplateFile
+  const languages = Object.keys(file.name)
+  return textsOf(file)
+    .filter((text) => Object.keys(text).sort().join() !== languages.toSorted().join())
+    .map((text) => `"${Object.values(text)[0]}" is not in the languages of the name: ${languages.join(', ')}`)
+}
+
+function textsOf({ description, goals }: CarePlanTemplateFile): Record<string, string>[] {
+  const parts = goals.flatMap((goal) => [goal, ...goal.tasks])
+  return [description, ...parts.flatMap((part) => [part.name, part.description ?? part.name])]
+}
+
+function inLanguage(file: CarePlanTemplateFile, wanted: string | undefined): CarePlanTemplate {
+  const languages = Object.keys(file.name)
+  const language = wanted !== undefined && languages.includes(wanted) ? wanted : (languages[0] ?? '')
+  const words = <T extends { name: Record<string, string>; description?: Record<string, string> }>(
+    part: T,
+  ) => {
+    const { name, description, ...rest } = part
+    return {
+      ...rest,
+      name: name[language] ?? '',
+      ...(description && { description: description[language] ?? '' }),
+    }
+  }
+  const goals = file.goals.map((goal) => ({ ...words(goal), tasks: goal.tasks.map(words) }))
+  const description = file.description[language] ?? ''
+  return { ...words(file), description, goals, language, languages }
+}
