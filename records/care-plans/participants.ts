@@ -18,11 +18,10 @@ import { unlessMade } from '../profiles/once.ts'
 import { setRole } from '../roles.ts'
 import { Store } from '../store.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
-import type { PageOf } from './care-plans.ts'
 import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from './context.ts'
 import { refuseViolations } from './judge.ts'
 import { set, type Writing } from './part.ts'
-import type { PlanStores } from './stores.ts'
+import type { PageOf, PlanStores } from './stores.ts'
 
 type Participation = Static<typeof participation>
 export type StoredParticipation = Saved<Participation>
