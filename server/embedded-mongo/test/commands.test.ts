@@ -217,6 +217,16 @@ describe('commands', () => {
     )
   })
 
+  it('$lookup joins an array by those of its elements that have a partner', async () => {
+    const parts = engine.db.collection('parts')
+    await parts.insertMany([{ _id: 1 as never }, { _id: 2 as never, r: [1, 9] }, { _id: 3 as never, r: [9] }])
+    const joined = await parts
+      .aggregate([{ $lookup: { from: 'parts', localField: 'r', foreignField: '_id', as: 'j' } }])
+      .map(({ j }) => j)
+      .toArray()
+    assert.deepEqual(joined, [[], [{ _id: 1 }], []])
+  })
+
   it('explain tells the index, or that there is none', async () => {
     await things.createIndex({ name: 1 })
     const indexed = await things.find({ name: 'b' }).explain()

@@ -133,19 +133,6 @@ describe('pitfalls', () => {
     assert.deepEqual(sums, { _id: null, sum: 6, mean: 2, n: 5 })
   })
 
-  it('$lookup joins an array by those of its elements that have a partner', async () => {
-    await things.insertMany([
-      { _id: 1 as never },
-      { _id: 2 as never, r: [1, 9] },
-      { _id: 3 as never, r: [9] },
-    ])
-    const joined = await things
-      .aggregate([{ $lookup: { from: 'things', localField: 'r', foreignField: '_id', as: 'j' } }])
-      .map(({ j }) => j)
-      .toArray()
-    assert.deepEqual(joined, [[], [{ _id: 1 }], []])
-  })
-
   it('$substr with a negative length reaches to the end', async () => {
     await store('_User$abc')
     assert.deepEqual(
