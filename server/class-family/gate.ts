@@ -3,7 +3,7 @@ import { checkBody } from './body.ts'
 import { distinctValues } from './distinct.ts'
 import { checkListFields, type ListQuery, readListQuery } from './list-query.ts'
 import { code, type ParseRequest, Refusal } from './parse-request.ts'
-import { checkWritten } from './written.ts'
+import { checkOperations, checkWritten } from './written.ts'
 
 /** A request, or a part of a batch; `carrier` is what has its body. */
 interface Call {
@@ -42,7 +42,10 @@ async function check(req: ParseRequest, open: boolean): Promise<ListQuery | unde
     throw new Refusal(401, code.invalidSession, 'Invalid session token')
   calls.forEach(checkAccountFields)
   if (plain(req.path) === '/login') keepOutOfUrl(req)
-  for (const { method, carrier } of calls.filter(isWrite)) checkWritten(carrier.body, method)
+  for (const { method, path, carrier } of calls.filter(isWrite)) {
+    checkWritten(carrier.body, method)
+    await checkOperations(req, classOf(path), carrier.body)
+  }
   const lists = await Promise.all(calls.filter(isList).map((call) => readList(req, call)))
   if (!isBatch(req)) return lists[0]
   if (lists.some(({ distinct }) => distinct !== undefined))
