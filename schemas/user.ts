@@ -13,7 +13,7 @@ export const UserFields = Type.Object(
     invitedAt: Type.Optional(
       moment('When an administrator made the account; it is activated by choosing a password'),
     ),
-    version: Type.Optional(Type.Integer({ description: 'Counts the writes of the path family, from 1' })),
+    version: Type.Optional(Type.Integer({ description: 'Counts the changes, from 1' })),
   },
   { $id: 'UserFields', additionalProperties: false, description: 'Own properties of an account' },
 )

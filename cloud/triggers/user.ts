@@ -7,9 +7,13 @@ import { emailAddress } from '../../schemas/account.ts'
 import { checkOf } from '../../schemas/registry.ts'
 import { OwnUserFields, SERVICE_USER_FIELDS } from '../../schemas/user.ts'
 import { invalid, requireAll } from '../errors.ts'
+import { dropAcl } from './values.ts'
 
 const emailFaults = checkOf(emailAddress())
 const ownFaults = checkOf(OwnUserFields)
+
+/** What changes of an account when one of these does: the path family's ETag of it is its version. */
+const SHOWN = ['email', 'emailVerified', 'name', 'language']
 
 /** Names are compared in lower case; an account names its EHR before either of the two exists. */
 export function beforeSaveUser({ object, original, master }: Parse.Cloud.BeforeSaveRequest): void {
@@ -20,18 +24,28 @@ export function beforeSaveUser({ object, original, master }: Parse.Cloud.BeforeS
     const value: unknown = object.get(name)
     if (object.dirty(name) && typeof value === 'string') object.set(name, value.toLowerCase())
   }
-  const set = SERVICE_USER_FIELDS.find((name) => object.dirty(name) && !isSame(object, original, name))
-  if (!master && set) throw invalid({ path: set, code: 'fixed', message: 'is not for the client to set' })
-  const own = Object.fromEntries(
-    ['name', 'language'].flatMap((name) => (object.dirty(name) ? [[name, object.get(name)]] : [])),
-  )
-  const faults = ownFaults(JSON.parse(JSON.stringify(own)))
-  if (faults.length > 0) throw invalid(...faults)
-  if (isNew) object.set('ehrId', newId())
+  if (!master) refuseService(object, original)
+  checkOwn(object)
+  if (isNew) {
+    object.set('ehrId', newId())
+    object.set('version', 1)
+  } else if (SHOWN.some((name) => object.dirty(name))) object.increment('version')
 }
 
-const isSame = (object: Parse.Object, original: Parse.Object | undefined, name: string): boolean =>
-  isDeepStrictEqual(object.get(name), original?.get(name))
+/** Who may see an account and what the service notes of it is not for clients to say. */
+function refuseService(object: Parse.Object, original: Parse.Object | undefined): void {
+  dropAcl(object)
+  const isSame = (name: string) => isDeepStrictEqual(object.get(name), original?.get(name))
+  const path = SERVICE_USER_FIELDS.find((name) => object.dirty(name) && !isSame(name))
+  if (path) throw invalid({ path, code: 'fixed', message: 'is not for the client to set' })
+}
+
+function checkOwn(object: Parse.Object): void {
+  const sent = ['name', 'language'].filter((name) => object.dirty(name))
+  const own = Object.fromEntries(sent.map((name) => [name, object.get(name)]))
+  const faults = ownFaults(JSON.parse(JSON.stringify(own)))
+  if (faults.length > 0) throw invalid(...faults)
+}
 
 function checkEmail(object: Parse.Object): void {
   const email: unknown = object.get('email')

@@ -12,7 +12,7 @@ import type { EmailChanges } from './email-changes.ts'
 import { linksOf } from './identities.ts'
 import type { Links, SendMail } from './mails.ts'
 import type { Sessions } from './sessions.ts'
-import { accountOf, inState, type User, userByEmail, usersOf, versionOf } from './user.ts'
+import { accountOf, inState, type User, userByEmail, usersOf } from './user.ts'
 
 /** An account and its version. */
 export interface Versioned {
@@ -52,7 +52,7 @@ export class Accounts {
     const user = await usersOf(this.#db).findOne({ _id: mvUid })
     if (!user) throw new ServiceError('NotFound')
     const [account] = await this.#shown([user])
-    return { account: account as Account, version: versionOf(user) }
+    return { account: account as Account, version: user.version }
   }
 
   /** All for an administrator, else the caller's own; by id. */
@@ -150,7 +150,7 @@ export class Accounts {
   ): Promise<User> {
     const user = await usersOf(this.#db).findOne({ _id: mvUid }, { session })
     if (!user) throw new ServiceError('NotFound')
-    const version = versionOf(user)
+    const { version } = user
     if (Array.isArray(ifMatch) && !ifMatch.includes(version))
       throw new ServiceError('PreconditionFailed', { version })
     return user
@@ -165,7 +165,7 @@ export class Accounts {
   ): Promise<User> {
     const { database, clock } = this.#parts
     const user = await this.#found(session, mvUid, ifMatch)
-    const set: Record<string, unknown> = { version: versionOf(user) + 1, _updated_at: clock() }
+    const set: Record<string, unknown> = { version: user.version + 1, _updated_at: clock() }
     const unset: Record<string, ''> = {}
     for (const [key, value] of Object.entries({ name, language })) {
       if (value === null) unset[key] = ''
@@ -191,7 +191,7 @@ export class Accounts {
     changed: string[],
   ): Promise<void> {
     const by = { caller, at: this.#parts.clock() }
-    const version = versionOf(user) + 1
+    const version = user.version + 1
     const change = changeOf('_User', user._id, by, { action, version, before, changed })
     await keepChanges(this.#db, [change], session)
   }
@@ -225,9 +225,9 @@ function requireAllowed(caller: Caller, mvUid: string, { roles, disabled }: Acco
 
 /** An account as the history keeps it: without passwords and tokens. */
 function withoutSecrets(user: User): ParseDocument {
-  const { _id, _acl = {}, _rperm = [], _wperm = [], _created_at, _updated_at, ...rest } = user
+  const { _id, _acl = {}, _rperm = [], _wperm = [], _created_at, _updated_at, version, ...rest } = user
   const open = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('_')))
-  return { ...open, _id, _acl, _rperm, _wperm, _created_at, _updated_at, version: versionOf(user) }
+  return { ...open, _id, _acl, _rperm, _wperm, _created_at, _updated_at, version }
 }
 
 /** Nobody may read a disabled account: Parse Server then refuses its logins. */

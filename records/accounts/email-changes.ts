@@ -1,7 +1,7 @@
 import { type Collection, type Db, MongoServerError } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { hashOf, newSecret } from './secret.ts'
-import { usersOf, versionOf } from './user.ts'
+import { usersOf } from './user.ts'
 
 /** An address that takes the place of an account's once it is confirmed; one at a time for each account. */
 interface EmailChange {
@@ -68,11 +68,10 @@ export class EmailChanges {
     const { email } = change
     // Who signed up in the class family may have a name of another kind, and keeps it.
     const username = user.username === user.email ? email : user.username
-    const version = versionOf(user) + 1
     try {
       await usersOf(this.#db).updateOne(
         { _id: user._id },
-        { $set: { email, username, emailVerified: true, version, _updated_at: now } },
+        { $set: { email, username, emailVerified: true, _updated_at: now }, $inc: { version: 1 } },
       )
     } catch (error) {
       if (!(error instanceof MongoServerError && error.code === 11000)) throw error

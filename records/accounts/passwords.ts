@@ -54,6 +54,7 @@ export class Passwords {
           _updated_at: now,
           ...(agrees ? { termsVersion, termsAcceptedAt: now } : {}),
         },
+        $inc: { version: 1 },
         $unset: { _email_verify_token: '', _email_verify_token_expires_at: '' },
       },
     )

@@ -88,7 +88,7 @@ export class Registrations {
     const known = { ...(name === undefined ? {} : { name }), ...(language === undefined ? {} : { language }) }
     await usersOf(db).updateOne(
       { _id: user._id },
-      { $set: { ...known, termsVersion, termsAcceptedAt: now, _updated_at: now } },
+      { $set: { ...known, termsVersion, termsAcceptedAt: now, _updated_at: now }, $inc: { version: 1 } },
     )
     await credentials.resendActivation(email)
   }

@@ -20,15 +20,13 @@ export interface User {
   termsVersion?: string
   termsAcceptedAt?: Date
   invitedAt?: Date
-  /** Absent until the path family writes: then it was 1. */
-  version?: number
+  /** 1 when created; grows with every change of what an account shows. */
+  version: number
 }
 
 export const usersOf = (db: Db): Collection<User> => db.collection<User>('_User')
 
 export const userByEmail = (db: Db, email: string): Promise<User | null> => usersOf(db).findOne({ email })
-
-export const versionOf = ({ version }: User): number => version ?? 1
 
 export function stateOf(user: User): AccountState {
   if (isDisabled(user)) return 'DISABLED'

@@ -159,7 +159,6 @@ function dataOf({ email, password, name, language, termsVersion }: NewAccount): 
     username: email,
     email,
     password,
-    version: 1,
     ...(name === undefined ? {} : { name }),
     ...(language === undefined ? {} : { language }),
     ...(termsVersion === undefined ? { invitedAt: now } : { termsVersion, termsAcceptedAt: now }),
