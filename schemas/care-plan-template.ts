@@ -1,5 +1,6 @@
 import { type Static, type TSchema, type TString, Type } from '@sinclair/typebox'
 import { closed, line, text } from './common.ts'
+import { ParticipationBody } from './participation.ts'
 import { bodyForm } from './path-form.ts'
 import { Task } from './task.ts'
 
@@ -88,5 +89,8 @@ export const TemplateUse = closed('TemplateUse', 'How a template becomes a care 
     ),
   }),
   language: templateLanguage,
+  participants: Type.Optional(
+    Type.Array(ParticipationBody, { maxItems: 50, description: 'Who takes part in the plan' }),
+  ),
 })
 export type TemplateUse = Static<typeof TemplateUse>

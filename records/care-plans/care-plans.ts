@@ -7,6 +7,7 @@ import type {
 } from '../../schemas/care-plan-resource.ts'
 import type { TemplateUse } from '../../schemas/care-plan-template.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import type { ParticipationBody } from '../../schemas/participation.ts'
 import { planPermissions } from '../access.ts'
 import type { SendMail } from '../accounts/mails.ts'
 import type { Caller } from '../caller.ts'
@@ -87,7 +88,7 @@ export class CarePlans {
     body: Static<typeof CarePlanBody>,
     newId: () => string,
   ): Promise<WholePlan> {
-    return this.#create(caller, ehrId, { plan: body, goals: [] }, newId)
+    return this.#create(caller, ehrId, { plan: body, goals: [], participants: [] }, newId)
   }
 
   /** A plan with the goals and tasks of a template. @throws as create; NotFound too when there is no such template */
@@ -101,20 +102,23 @@ export class CarePlans {
     const template = this.templates.get(templateId, use.language)
     if (!template) throw new ServiceError('NotFound', { detail: 'There is no such template.' })
     const today = this.#records.clock().toISOString().slice(0, 10)
-    return this.#create(caller, ehrId, filledIn(template, use, today), newId)
+    const participants = use.participants ?? []
+    return this.#create(caller, ehrId, { ...filledIn(template, use, today), participants }, newId)
   }
 
   /** Writes a plan with its goals and tasks, all or none. */
   async #create(
     caller: Caller,
     ehrId: string,
-    { plan: body, goals }: NewPlan,
+    { plan: body, goals, participants }: NewPlan & { participants: ParticipationBody[] },
     newId: () => string,
   ): Promise<WholePlan> {
     const id = newId()
     const plan = { anonymous: false, ...set(body), ehrId }
     judgeNew('CarePlan', plan)
-    const contents = placed(goals, { ehrId, carePlanId: id }, newId)
+    const place = { ehrId, carePlanId: id }
+    const contents = placed(goals, place, newId)
+    const invited = participants.map((body) => ({ body, id: newId() }))
     const work = async (tx: Transaction): Promise<WholePlan> => {
       await takeTurn(this.#records, tx, ehrId)
       const subjectId = await requireWritableEhr(this.#records, tx, caller, ehrId)
@@ -124,6 +128,7 @@ export class CarePlans {
       await createPlanRoles(this.#records, tx.session, ehrId, id)
       const newGoals = await goals.createAll(caller, contents.goals, permissions, { tx })
       const newTasks = await tasks.createAll(caller, contents.tasks, permissions, { tx })
+      for (const { body, id } of invited) await this.participants.createIn(tx, caller, place, body, id)
       return assembled(created, newGoals, newTasks)
     }
     return unlessMade(

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { openCarePlanTemplates } from '../../server/care-plan-templates.ts'
 import { service } from '../helper.ts'
 import { etagOf, newPatient, ok, type Patient } from './clinic.ts'
-import { refused } from './people.ts'
+import { newPerson, refused } from './people.ts'
 
 const all = ['hypertension', 'asthma', 'type-2-diabetes', 'healthy-weight']
 
@@ -67,6 +67,27 @@ describe('care-plan templates', () => {
     assert.deepEqual([now.name, now.actualStartDate, now.proposedStartDate], ['Mine', today, null])
     const later = ok(await patient.call('POST', path, { startDate: '2999-01-01' }), 201)
     assert.deepEqual([later.actualStartDate, later.proposedStartDate], [null, '2999-01-01'])
+  })
+
+  it('let participants in together with the plan, or nobody and no plan', async () => {
+    const nurse = await newPerson()
+    const participants = [{ mvUid: nurse.mvUid, role: 'Nurse', access: 'WRITE' }]
+    const plan = ok(
+      await patient.call('POST', 'careplan/template/asthma', { name: 'With a nurse', participants }),
+      201,
+    )
+    assert.equal(
+      ok(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan/${plan.id}`)).name,
+      'With a nurse',
+    )
+    assert.equal(ok(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`)).items.length, 1)
+    const wrong = {
+      name: 'Nobody',
+      participants: [...participants, { mvUid: patient.mvUid, access: 'READ' }],
+    }
+    refused(await patient.call('POST', 'careplan/template/asthma', wrong), 422, 'rule-violated')
+    assert.deepEqual(ok(await patient.call('GET', 'careplan?name=Nobody')).items, [])
+    assert.equal(ok(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`)).items.length, 1)
   })
 
   it('leave nothing behind when they cannot be used', async () => {
