@@ -20,6 +20,7 @@ import { profile } from './resources/profile.ts'
 import { registration } from './resources/registration.ts'
 import { relations } from './resources/relation.ts'
 import { session } from './resources/session.ts'
+import { settings } from './resources/settings.ts'
 import { tasks } from './resources/task.ts'
 
 /** Every operation of the path family: the router, the OpenAPI document and the contract tests are made from it. */
@@ -44,6 +45,7 @@ export const table: readonly Operation[] = [
   ...goals,
   ...tasks,
   ...participants,
+  ...settings,
   ...carePlanHistory,
   ...carePlanTemplates,
 ]

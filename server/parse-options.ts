@@ -5,7 +5,7 @@ import { sessionLengthSeconds } from '../records/accounts/sessions.ts'
 import { lockoutSeconds } from '../records/accounts/unknown-addresses.ts'
 import type { Config } from './config.ts'
 import type { Log } from './log.ts'
-import { appName } from './mail/parse-adapter.ts'
+import { appName } from './mail/templates.ts'
 
 /** What differs between the main service and the open test environment, or comes from outside. */
 export interface ParseParts {

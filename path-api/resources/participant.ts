@@ -34,7 +34,9 @@ const shown = (stored: StoredParticipation): ParticipationResource => {
 
 const answerWith = (stored: StoredParticipation) => answer(shown(stored), { version: stored.version })
 
-export const participants = mounts.flatMap(({ path, of }) => [
+type Mount = (typeof mounts)[number]
+
+const listing = ({ path, of }: Mount) =>
   list({
     id: `list${of}Participants`,
     path,
@@ -48,7 +50,9 @@ export const participants = mounts.flatMap(({ path, of }) => [
       const found = await carePlans.participants.list(caller, placeOf(params), status, page)
       return { ...found, items: found.items.map(shown) }
     },
-  }),
+  })
+
+const adding = ({ path, of }: Mount) =>
   operation({
     id: `add${of}Participant`,
     method: 'post',
@@ -70,7 +74,9 @@ export const participants = mounts.flatMap(({ path, of }) => [
         .replace(/\{(careplanId|ownerId)\}/, place.carePlanId)
       return answer(shown(added), { version: added.version, location: `${location}/${added.id}` })
     },
-  }),
+  })
+
+const showing = ({ path, of }: Mount) =>
   operation({
     id: `get${of}Participant`,
     method: 'get',
@@ -81,7 +87,9 @@ export const participants = mounts.flatMap(({ path, of }) => [
     reply: [200, ParticipationResource, 'versioned'],
     handle: async ({ params }, { caller, carePlans }) =>
       answerWith(await carePlans.participants.get(caller, keyOf(params))),
-  }),
+  })
+
+const updating = ({ path, of }: Mount) =>
   operation({
     id: `update${of}Participant`,
     method: 'put',
@@ -97,7 +105,9 @@ export const participants = mounts.flatMap(({ path, of }) => [
       if (participationId !== undefined) requireSameId('participationId', participationId, key.id)
       return answerWith(await carePlans.participants.replace(caller, key, body, { ifMatch }))
     },
-  }),
+  })
+
+const archiving = ({ path, of }: Mount) =>
   operation({
     id: `archive${of}Participant`,
     method: 'delete',
@@ -108,5 +118,8 @@ export const participants = mounts.flatMap(({ path, of }) => [
     reply: [204],
     handle: ({ params }, { caller, carePlans, ifMatch }) =>
       carePlans.participants.archive(caller, keyOf(params), { ifMatch }),
-  }),
-])
+  })
+
+export const participants = mounts.flatMap((mount) =>
+  [listing, adding, showing, updating, archiving].map((make) => make(mount)),
+)

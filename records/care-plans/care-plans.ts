@@ -22,6 +22,7 @@ import { Goals } from './goals.ts'
 import { judgeNew } from './judge.ts'
 import { Part, type PartKey, set, type Writing } from './part.ts'
 import { Participants } from './participants.ts'
+import { PlanSettings } from './settings.ts'
 import { type PageOf, type PlanStores, planStores, type StoredPlan } from './stores.ts'
 import { Tasks } from './tasks.ts'
 import type { CarePlanTemplates } from './templates.ts'
@@ -44,6 +45,7 @@ export class CarePlans {
   readonly goals: Goals
   readonly tasks: Tasks
   readonly participants: Participants
+  readonly settings: PlanSettings
   readonly templates: CarePlanTemplates
 
   constructor(records: Records, ehrs: Ehrs, sendMail: SendMail, templates: CarePlanTemplates) {
@@ -55,11 +57,12 @@ export class CarePlans {
     this.goals = new Goals(records, this.stores)
     this.tasks = new Tasks(records, this.stores, ehrs)
     this.participants = new Participants(records, this.stores.plans, sendMail)
+    this.settings = new PlanSettings(records, this.stores.plans)
   }
 
   /** The collections and the indexes that they need: server start creates them. */
   indexes(): [collection: string, IndexDescription[]][] {
-    return [...Object.values(this.stores), this.participants].map((store) => store.indexes())
+    return [...Object.values(this.stores), this.participants, this.settings].map((store) => store.indexes())
   }
 
   /** The care plans that the caller may read, the newest first. @throws NotFound when the EHR is none of his */

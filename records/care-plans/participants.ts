@@ -21,6 +21,7 @@ import { inTransaction, type Records, type Transaction } from '../transaction.ts
 import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from './context.ts'
 import { refuseViolations } from './judge.ts'
 import { set, type Writing } from './part.ts'
+import { givesAccess, hasEnded, nextChange, timesOf, timeViolations } from './participation-times.ts'
 import type { PageOf, PlanStores } from './stores.ts'
 
 type Participation = Static<typeof participation>
@@ -216,36 +217,6 @@ export class Participants {
     }
   }
 }
-
-interface Times {
-  start: Date
-  end: Date | undefined
-  status: unknown
-}
-
-/** Of the stored form. */
-const timesOf = ({ start, end, status }: Record<string, unknown>): Times => ({
-  start: start as Date,
-  end: end as Date | undefined,
-  status,
-})
-
-const hasEnded = ({ end }: Times, now: Date): boolean => end !== undefined && end <= now
-
-const givesAccess = (times: Times, now: Date): boolean =>
-  times.status === 'ACTIVE' && times.start <= now && !hasEnded(times, now)
-
-/** When access begins or ends by itself; undefined: never again. */
-function nextChange({ start, end, status }: Times, now: Date): Date | undefined {
-  if (status !== 'ACTIVE') return undefined
-  if (start > now) return start
-  return end !== undefined && end > now ? end : undefined
-}
-
-const timeViolations = ({ start, end }: Pick<Participation, 'start' | 'end'>): Violation[] =>
-  end !== undefined && new Date(end) <= new Date(start)
-    ? [{ path: 'end', code: 'order', message: 'must be later than start' }]
-    : []
 
 const isSubject: Violation = {
   path: 'mvUid',

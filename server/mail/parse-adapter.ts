@@ -1,16 +1,13 @@
 import type { Links } from '../../records/accounts/mails.ts'
 import type { Log } from '../log.ts'
 import type { MailQueue } from './queue.ts'
-import type { TemplateName } from './templates.ts'
+import { appName, type TemplateName } from './templates.ts'
 
 interface AccountMail {
   /** Of a page of Parse Server's; its token serves our own page just as well. */
   link: string
   user: { get(field: string): string | undefined }
 }
-
-/** How the service calls itself in its mails. */
-export const appName = 'Health Record Service'
 
 /**
  * Parse Server's mail adapter on our queue. Parse does not await it, and a rejection that nobody awaits ends the

@@ -4,9 +4,8 @@ import { Gauge } from 'prom-client'
 import type { SendMail } from '../../records/accounts/mails.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { appName } from './parse-adapter.ts'
 import { render } from './render.ts'
-import type { TemplateName } from './templates.ts'
+import { appName, type TemplateName } from './templates.ts'
 import type { Transport } from './transport.ts'
 
 /** A mail as its sender knows it: a template, the language of its reader, and the values that it names. */

@@ -6,6 +6,9 @@ import participation from './templates/participation.json' with { type: 'json' }
 import resetPassword from './templates/reset-password.json' with { type: 'json' }
 import verifyEmail from './templates/verify-email.json' with { type: 'json' }
 
+/** How the service calls itself in its mails. */
+export const appName = 'Health Record Service'
+
 /** The words of a mail in one language; `{{name}}` stands for a value. A link stands between before and after. */
 export interface Template {
   subject: string

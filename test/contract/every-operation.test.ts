@@ -114,7 +114,8 @@ describe('every operation', () => {
       const example = exampleOf(schema) as Body
 
       it('refuses an unknown property, a prototype and what is no JSON', async () => {
-        await refusedBody(operation, { ...example, surprise: 1 }, 'unknown property')
+        if (schema.additionalProperties !== true)
+          await refusedBody(operation, { ...example, surprise: 1 }, 'unknown property')
         await refusedBody(operation, `{"__proto__":{"a":1},${JSON.stringify(example).slice(1)}`, 'prototype')
         await refusedBody(operation, '{"', 'no JSON')
         await refusedBody(operation, '[]', 'another type')

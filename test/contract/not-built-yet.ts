@@ -28,8 +28,6 @@ export const notBuiltYet: string[] = [
   'GET /ehr/{ehrId}/summary/timeline',
   'GET /ehr/{ehrId}/summary/medgraph',
   'POST /med/aql',
-  'GET /med/{ehrId}/careplan/{careplanId}/settings',
-  'POST /med/{ehrId}/careplan/{careplanId}/settings',
   'GET /med/{ehrId}/event-participation',
   'GET /med/{ehrId}/event/careplan/{careplanId}',
   'GET /med/{ehrId}/event',

@@ -1,0 +1,45 @@
+import { CarePlanSettings } from '../../schemas/settings.ts'
+import { answer } from '../answer.ts'
+import { operation } from '../operation.ts'
+
+const about = {
+  path: '/med/{ehrId}/careplan/{careplanId}/settings',
+  source: 'Endpoints, Medical data',
+} as const
+
+const placeOf = ({ ehrId, careplanId }: { ehrId: string; careplanId: string }) => ({
+  ehrId,
+  carePlanId: careplanId,
+})
+
+export const settings = [
+  operation({
+    ...about,
+    id: 'loadSettings',
+    method: 'get',
+    summary: 'Load the settings of a care plan',
+    description: 'An empty object, of version 0, when none were saved yet.',
+    access: 'plan:read',
+    reply: [200, CarePlanSettings, 'versioned'],
+    handle: async ({ params }, { caller, carePlans }) => {
+      const { settings, version } = await carePlans.settings.get(caller, placeOf(params))
+      return answer(settings, { version })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'saveSettings',
+    method: 'post',
+    summary: 'Save the settings of a care plan as a whole',
+    description: 'What was there before is replaced, and kept in the history.',
+    access: 'plan:write',
+    body: CarePlanSettings,
+    bodyLimit: 64 * 1024,
+    reply: [200, CarePlanSettings, 'versioned'],
+    errors: ['PreconditionFailed'],
+    handle: async ({ params, body }, { caller, carePlans, ifMatch }) => {
+      const { settings, version } = await carePlans.settings.save(caller, placeOf(params), body, { ifMatch })
+      return answer(settings, { version })
+    },
+  }),
+]

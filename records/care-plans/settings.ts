@@ -1,0 +1,81 @@
+import { Type } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Caller } from '../caller.ts'
+import { Store } from '../store.ts'
+import { inTransaction, type Records } from '../transaction.ts'
+import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from './context.ts'
+import type { Writing } from './part.ts'
+import type { PlanStores } from './stores.ts'
+
+/** The settings are kept as text: whatever their properties are called, no query and no database trips over them. */
+const schema = Type.Object({ ehrId: Type.String(), carePlanId: Type.String(), json: Type.String() })
+
+export type SettingsObject = Record<string, unknown>
+
+/** 0 is the version of settings that were never saved. */
+interface Settings {
+  settings: SettingsObject
+  version: number
+}
+
+const COLLECTION = 'plan.settings'
+
+/** What clients keep of a care plan as they like: one JSON object, saved as a whole. */
+export class PlanSettings {
+  readonly #records: Records
+  readonly #plans: PlanStores['plans']
+  readonly #store
+
+  constructor(records: Records, plans: PlanStores['plans']) {
+    this.#records = records
+    this.#plans = plans
+    this.#store = new Store(records, {
+      collection: COLLECTION,
+      schema,
+      ehr: 'ehrId',
+      lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
+      indexes: [{ key: { ehrId: 1 } }],
+    })
+  }
+
+  indexes(): [collection: string, IndexDescription[]] {
+    return this.#store.indexes()
+  }
+
+  /** Empty when nothing was saved yet. @throws NotFound */
+  async get(caller: Caller, { ehrId, carePlanId }: Place): Promise<Settings> {
+    const where = { ehrId, carePlanId }
+    const { items } = await this.#store.list(caller, 'ofPlan', { where, limit: 1 })
+    if (items[0]) return { settings: JSON.parse(items[0].json), version: items[0].version }
+    await this.#plans.get(caller, { id: carePlanId, ehrId })
+    return { settings: {}, version: 0 }
+  }
+
+  /** @throws NotFound; Forbidden for one who may only read the plan; PreconditionFailed */
+  save(
+    caller: Caller,
+    { ehrId, carePlanId }: Place,
+    settings: SettingsObject,
+    { ifMatch }: Writing,
+  ): Promise<Settings> {
+    const place = { ehrId, carePlanId }
+    const saved = { ...place, json: JSON.stringify(settings) }
+    return auditingRefusal(this.#records, caller, COLLECTION, ehrId, () =>
+      inTransaction(this.#records, async (tx) => {
+        const permissions = await requireWritablePlan(this.#records, tx, caller, place)
+        await takeTurn(this.#records, tx, ehrId)
+        const { items } = await this.#store.list(caller, 'ofPlan', { where: place, limit: 1 }, { tx })
+        const id = items[0]?.id
+        if (id === undefined && Array.isArray(ifMatch) && !ifMatch.includes(0)) {
+          throw new ServiceError('PreconditionFailed', { version: 0 })
+        }
+        const { version } =
+          id === undefined
+            ? await this.#store.create(caller, saved, permissions, { tx, id: carePlanId })
+            : await this.#store.update(caller, { id, ...place }, () => saved, { tx, ifMatch })
+        return { settings, version }
+      }),
+    )
+  }
+}
