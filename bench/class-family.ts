@@ -43,23 +43,31 @@ const sides = [
 
 /** The four requests, each over many objects. */
 await compare(sides, {
-  'GET one': ({ ids }) => ids.map((id) => ({ method: 'GET', path: `/1/classes/BloodPressure/${id}` })),
-  'list of 20': ({ carePlanId }) => {
-    const where = encodeURIComponent(JSON.stringify({ carePlanId }))
-    return [{ method: 'GET', path: `/1/classes/BloodPressure?where=${where}&order=-timestamp&limit=20` }]
+  'GET one': {
+    requests: ({ ids }) => ids.map((id) => ({ method: 'GET', path: `/1/classes/BloodPressure/${id}` })),
   },
-  POST: (side) =>
-    side.ids.map((_, i) => ({
-      method: 'POST',
-      path: '/1/classes/BloodPressure',
-      body: JSON.stringify(bloodPressure(side, i)),
-    })),
-  PUT: ({ ids }) =>
-    ids.map((id, i) => ({
-      method: 'PUT',
-      path: `/1/classes/BloodPressure/${id}`,
-      body: JSON.stringify({ comment: `corrected ${i}` }),
-    })),
+  'list of 20': {
+    requests: ({ carePlanId }) => {
+      const where = encodeURIComponent(JSON.stringify({ carePlanId }))
+      return [{ method: 'GET', path: `/1/classes/BloodPressure?where=${where}&order=-timestamp&limit=20` }]
+    },
+  },
+  POST: {
+    requests: (side) =>
+      side.ids.map((_, i) => ({
+        method: 'POST',
+        path: '/1/classes/BloodPressure',
+        body: JSON.stringify(bloodPressure(side, i)),
+      })),
+  },
+  PUT: {
+    requests: ({ ids }) =>
+      ids.map((id, i) => ({
+        method: 'PUT',
+        path: `/1/classes/BloodPressure/${id}`,
+        body: JSON.stringify({ comment: `corrected ${i}` }),
+      })),
+  },
 })
 
 for (const side of sides) await stopSide(side)

@@ -6,7 +6,13 @@ import autocannon, { type Request } from 'autocannon'
 
 const rounds = Number(process.env.ROUNDS ?? 5)
 const seconds = Number(process.env.SECONDS ?? 3)
-const connections = 24
+const many = 24
+
+/** What is asked of a side, and by how many at once. */
+export interface Workload<S> {
+  requests(side: S): Request[]
+  connections?: number
+}
 
 /** One of the services that are compared: a process of its own. */
 export interface Side {
@@ -72,31 +78,41 @@ export async function post(side: Side, path: string, body: object): Promise<Reco
  */
 export async function compare<S extends Side>(
   sides: readonly S[],
-  workloads: Record<string, (side: S) => Request[]>,
+  workloads: Record<string, Workload<S>>,
 ): Promise<void> {
   const [first = '', ...others] = sides.map(({ name }) => name)
-  process.stdout.write(
-    `requests/s, ${connections} connections, median of ${rounds} rounds of ${seconds} s each\n\n`,
-  )
-  writeRow('workload', [first, ...others, ...others.map((name) => `/${name}`)])
-  for (const [name, requestsOf] of Object.entries(workloads)) {
+  process.stdout.write(`requests/s, median of ${rounds} rounds of ${seconds} s each\n\n`)
+  writeRow('workload', ['clients', first, ...others, ...others.map((name) => `/${name}`)])
+  for (const [name, { requests, connections = many }] of Object.entries(workloads)) {
     const figures = sides.map((): number[] => [])
     for (let round = 0; round < rounds; round++)
-      for (const [i, side] of sides.entries()) figures[i]?.push(await measure(side, requestsOf(side)))
+      for (const [i, side] of sides.entries())
+        figures[i]?.push(await measure(side, requests(side), connections))
     const [ours = 0, ...theirs] = figures.map(median)
-    const rates = [ours, ...theirs].map((rate) => rate.toFixed(0))
-    writeRow(name, [...rates, ...theirs.map((rate) => (ours / rate).toFixed(2))])
+    const rates = [ours, ...theirs].map((rate) => rate.toFixed(rate < 100 ? 1 : 0))
+    writeRow(name, [String(connections), ...rates, ...theirs.map((rate) => (ours / rate).toFixed(2))])
   }
 }
 
 const writeRow = (name: string, cells: string[]) =>
   process.stdout.write(`${name.padEnd(18)}${cells.map((cell) => cell.padStart(10)).join('')}\n`)
 
-async function measure({ name, url, headers }: Side, requests: Request[]): Promise<number> {
-  const result = await autocannon({ url, connections, duration: seconds, headers, requests })
+/** Each connection begins elsewhere in the requests, so that no two ask for the same thing at the same time. */
+async function measure(
+  { name, url, headers }: Side,
+  requests: Request[],
+  connections: number,
+): Promise<number> {
+  let clients = 0
+  const setupClient = (client: { setRequests(requests: Request[]): void }) => {
+    const from = Math.floor((clients++ * requests.length) / connections)
+    client.setRequests([...requests.slice(from), ...requests.slice(0, from)])
+  }
+  const options = { url, connections, duration: seconds, headers, requests, setupClient }
+  const result = await autocannon(options as autocannon.Options)
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${name}: ${result.non2xx} refused, ${result.errors} failed`)
-  return result.requests.average
+  return result.requests.total / result.duration
 }
 
 const median = (values: number[]): number =>

@@ -7,7 +7,10 @@ const keys = {
   JAVASCRIPT_KEY: 'bench-javascript-key',
   MASTER_KEY: 'bench-master-key-001',
   AUDIT_KEY: 'bench-audit-key-0001',
+  KEY_ENCRYPTION_KEY: 'bench-encryption-key',
 }
+/** As it runs for users: nothing is supervised, and mails wait for a server that never comes. */
+const production = { NODE_ENV: 'production', SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'bench@example.org' }
 const unlimited = Object.fromEntries(
   ['ADDRESS_RATE', 'ACCOUNT_RATE', 'LOGIN_ATTEMPTS', 'ACCOUNT_LOGIN_ATTEMPTS'].map((name) => [
     name,
@@ -31,7 +34,12 @@ export interface ParseSide extends Side {
 /** @param engineUri each side has a database of its own in it, by the side's name */
 export async function startParseSide(name: string, script: string, engineUri: string): Promise<ParseSide> {
   const mongodbUri = `${engineUri.replace(/\/+$/, '')}/${name}`
-  const side = await startSide(name, script, { ...keys, ...unlimited, MONGODB_URI: mongodbUri })
+  const side = await startSide(name, script, {
+    ...keys,
+    ...production,
+    ...unlimited,
+    MONGODB_URI: mongodbUri,
+  })
   side.headers['X-Parse-Application-Id'] = keys.APPLICATION_ID
   side.headers['X-Parse-REST-API-Key'] = keys.REST_API_KEY
   const { objectId: userId = '' } = await post(side, '/1/users', account)

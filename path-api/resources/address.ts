@@ -10,10 +10,10 @@ const about = {
   access: 'person',
 } as const
 
-type Stored = Omit<Address, 'addressId'> & { id: string; mvUid: string }
+type Stored = Omit<Address, 'addressId'> & { id: string }
 
 const addressOf = (stored: Stored): Address => ({
-  addressId: ownId(stored.mvUid, stored.id),
+  addressId: ownId(stored.id),
   ...shown(addressFields, stored),
 })
 

@@ -11,10 +11,10 @@ const about = { source, access: 'person' } as const
 /** A person's contacts are read by connections too, a relation's are not. */
 const readable = (of: Mount['of']) => ({ source, access: of === '' ? 'connection' : 'person' }) as const
 
-type Stored = Omit<Contact, 'contactId'> & { id: string; mvUid: string }
+type Stored = Omit<Contact, 'contactId'> & { id: string }
 
 const contactOf = (stored: Stored): Contact => ({
-  contactId: ownId(stored.mvUid, stored.id),
+  contactId: ownId(stored.id),
   ...shown(contactFields, stored),
 })
 

@@ -8,7 +8,16 @@ import { inTransaction, type Records } from '../transaction.ts'
 import { complete } from './complete.ts'
 import { takeTurn } from './ledger.ts'
 import { unlessMade } from './once.ts'
-import { belonging, type IfMatch, type Owner, ownerFields, type PageOf, privateTo } from './owner.ts'
+import {
+  belonging,
+  type IfMatch,
+  keyOf,
+  type Owner,
+  ownedBy,
+  ownerFields,
+  type PageOf,
+  privateTo,
+} from './owner.ts'
 import type { Relations } from './relations.ts'
 
 const fields = Type.Object(addressFields)
@@ -27,25 +36,25 @@ export class Addresses {
     this.store = new Store(records, {
       collection: 'profile.addresses',
       schema: StoredAddress,
-      lists: { own: { by: ['mvUid', 'relationId'], sort: 'createdAt', order: 'asc' } },
+      lists: { own: { by: ['owner'], sort: 'createdAt', order: 'asc' } },
     })
   }
 
   /** @throws NotFound when the owner is a relation that is not there */
   async list(caller: Caller, owner: Owner, page: PageOf): Promise<Page<Saved<StoredAddress>>> {
     await this.#relations.require(caller, owner)
-    return this.store.list(caller, 'own', { where: { ...owner }, ...page })
+    return this.store.list(caller, 'own', { where: ownedBy(owner), ...page })
   }
 
   /** @throws NotFound */
   get(caller: Caller, owner: Owner, id: string) {
-    return this.store.get(caller, { id: belonging(owner.mvUid, id), ...owner })
+    return this.store.get(caller, keyOf(owner, id))
   }
 
   /** @throws NotFound when the owner is a relation that is not there */
   create(caller: Caller, owner: Owner, input: AddressCreate, newId: string) {
     const id = belonging(owner.mvUid, newId)
-    const address = { ...complete(fields, input), ...owner }
+    const address = { ...complete(fields, input), ...ownedBy(owner) }
     if (owner.relationId === null) return this.store.create(caller, address, privateTo(owner.mvUid), { id })
     return unlessMade(
       () =>
@@ -60,12 +69,12 @@ export class Addresses {
 
   /** @throws NotFound; PreconditionFailed */
   update(caller: Caller, owner: Owner, id: string, input: AddressCreate, ifMatch: IfMatch) {
-    const next = { ...complete(fields, input), ...owner }
-    return this.store.update(caller, { id: belonging(owner.mvUid, id), ...owner }, () => next, { ifMatch })
+    const next = { ...complete(fields, input), ...ownedBy(owner) }
+    return this.store.update(caller, keyOf(owner, id), () => next, { ifMatch })
   }
 
   /** @throws NotFound; PreconditionFailed */
   remove(caller: Caller, owner: Owner, id: string, ifMatch: IfMatch): Promise<void> {
-    return this.store.remove(caller, { id: belonging(owner.mvUid, id), ...owner }, { ifMatch })
+    return this.store.remove(caller, keyOf(owner, id), { ifMatch })
   }
 }

@@ -13,7 +13,9 @@ import { unlessMade } from './once.ts'
 import {
   belonging,
   type IfMatch,
+  keyOf,
   type Owner,
+  ownedBy,
   ownerFields,
   type PageOf,
   privateTo,
@@ -44,14 +46,14 @@ export class Contacts {
     this.store = new Store(records, {
       collection: 'profile.contacts',
       schema: StoredContact,
-      lists: { own: { by: ['mvUid', 'relationId'], sort: 'createdAt', order: 'asc' } },
+      lists: { own: { by: ['owner'], sort: 'createdAt', order: 'asc' } },
     })
   }
 
   /** @throws NotFound when the owner is a relation that is not there */
   async list(caller: Caller, owner: Owner, page: PageOf): Promise<Page<Saved<StoredContact>>> {
     await this.#relations.require(caller, owner)
-    return this.store.list(caller, 'own', { where: { ...owner }, ...page })
+    return this.store.list(caller, 'own', { where: ownedBy(owner), ...page })
   }
 
   /** @throws NotFound */
@@ -62,7 +64,7 @@ export class Contacts {
   /** @throws NotFound when the owner is a relation that is not there; RuleViolated for a value of another type */
   create(caller: Caller, owner: Owner, input: ContactCreate, newId: string) {
     requireFittingValue(input)
-    const next = { ...complete(fields, input), ...owner }
+    const next = { ...complete(fields, input), ...ownedBy(owner) }
     const id = belonging(owner.mvUid, newId)
     const permissions = owner.relationId === null ? sharedByConnection(owner.mvUid) : privateTo(owner.mvUid)
     return unlessMade(
@@ -80,7 +82,7 @@ export class Contacts {
   /** @throws NotFound; PreconditionFailed; RuleViolated for a value of another type */
   async update(caller: Caller, owner: Owner, id: string, input: ContactCreate, ifMatch: IfMatch) {
     requireFittingValue(input)
-    const next = { ...complete(fields, input), ...owner }
+    const next = { ...complete(fields, input), ...ownedBy(owner) }
     const key = keyOf(owner, id)
     const keepPlace = (now: StoredContact) => {
       if (now.type !== next.type || now.primary !== next.primary) throw new ChangesPlace()
@@ -112,8 +114,8 @@ export class Contacts {
 
   /** Whether the contact about to be written is the primary one of its type; the others make way or follow. */
   async #settle(caller: Caller, tx: Transaction, next: StoredContact, id: string): Promise<boolean> {
-    const { mvUid, relationId, type } = next
-    const current = await this.#first(caller, tx, { mvUid, relationId, type, primary: true, id: { not: id } })
+    const { owner, type } = next
+    const current = await this.#first(caller, tx, { owner, type, primary: true, id: { not: id } })
     if (next.primary) {
       if (current) await this.#mark(caller, tx, current, false)
       return true
@@ -127,8 +129,8 @@ export class Contacts {
     tx: Transaction,
     one: StoredContact & { id: string },
   ): Promise<boolean> {
-    const { mvUid, relationId, type, id } = one
-    const oldest = await this.#first(caller, tx, { mvUid, relationId, type, id: { not: id } })
+    const { owner, type, id } = one
+    const oldest = await this.#first(caller, tx, { owner, type, id: { not: id } })
     if (oldest) await this.#mark(caller, tx, oldest, true)
     return oldest !== undefined
   }
@@ -142,5 +144,3 @@ export class Contacts {
     await this.store.update(caller, { id }, (now) => ({ ...now, primary }), { tx })
   }
 }
-
-const keyOf = (owner: Owner, id: string) => ({ id: belonging(owner.mvUid, id), ...owner })

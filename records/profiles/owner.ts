@@ -13,10 +13,12 @@ export interface Owner {
   mvUid: string
   relationId: number | null
 }
-export const ownerFields = {
-  mvUid: Type.String(),
-  relationId: Type.Union([Type.Integer(), Type.Null()]),
-}
+
+/** The owner as addresses and contacts name it: one field, by which they are listed. */
+export const ownerFields = { owner: Type.String() }
+export const ownedBy = ({ mvUid, relationId }: Owner) => ({
+  owner: relationId === null ? mvUid : `${mvUid}/${relationId}`,
+})
 
 /**
  * The stored id of what belongs to a person. It begins with the user's id, so that all that is kept about one person,
@@ -24,11 +26,14 @@ export const ownerFields = {
  */
 export const belonging = (mvUid: string, id: string): string => `${mvUid}-${id}`
 
+/** An address or a contact of this owner and no other. */
+export const keyOf = (owner: Owner, id: string) => ({ id: belonging(owner.mvUid, id), ...ownedBy(owner) })
+
 /** The stored ids of all that is kept about a person: the user's own, and those of belongings; '0' follows '/'. */
 export const rangeOf = (mvUid: string) => ({ $gte: mvUid, $lt: `${mvUid}0` })
 
 /** The id that clients see. */
-export const ownId = (mvUid: string, id: string): string => id.slice(mvUid.length + 1)
+export const ownId = (stored: string): string => stored.slice(stored.indexOf('-') + 1)
 
 /** The role of those whom a person is connected with; it exists only while a request is served. */
 export const connectionRole = (mvUid: string): string => `connection-of-${mvUid}`

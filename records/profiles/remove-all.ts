@@ -1,13 +1,13 @@
 import type { Caller } from '../caller.ts'
 import type { Page } from '../listing.ts'
 import type { Transaction } from '../transaction.ts'
-import type { Owner } from './owner.ts'
+import { type Owner, ownedBy } from './owner.ts'
 
 interface OwnedStore {
   list(
     caller: Caller,
     name: 'own',
-    query: { where: Owner; limit: number },
+    query: { where: { owner: string }; limit: number },
     joined: { tx: Transaction },
   ): Promise<Page<{ id: string }>>
   remove(caller: Caller, key: { id: string }, joined: { tx: Transaction }): Promise<void>
@@ -21,7 +21,7 @@ export async function removeAll(
   owner: Owner,
 ): Promise<void> {
   for (;;) {
-    const { items } = await store.list(caller, 'own', { where: { ...owner }, limit: 100 }, { tx })
+    const { items } = await store.list(caller, 'own', { where: ownedBy(owner), limit: 100 }, { tx })
     if (items.length === 0) return
     for (const { id } of items) await store.remove(caller, { id }, { tx })
   }

@@ -107,10 +107,9 @@ describe('addresses', () => {
     for (const { headers } of added) {
       refused(await anna.send('GET', headers.get('location') ?? ''), 404, 'not-found')
     }
-    const left = await service.db.collection('profile.addresses').countDocuments({
-      mvUid: anna.mvUid,
-      relationId: Number(body.id.split(':')[2]),
-    })
+    const left = await service.db
+      .collection('profile.addresses')
+      .countDocuments({ owner: `${anna.mvUid}/${body.id.split(':')[2]}` })
     assert.equal(left, 0)
   })
 })
