@@ -31,6 +31,7 @@ describe('the tour of the README', function suite() {
     assert.match(stdout, /"systolic":142/)
     assert.match(stdout, /"results":\[\{/)
     assert.match(stdout, /"bmi":22.9/)
+    assert.match(stdout, /"displayName":"Ann Example"/)
   })
 
   it('works with the Parse JavaScript SDK', async () => {
