@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { ServiceError } from '../schemas/errors.ts'
 import type { Permissions } from './caller.ts'
@@ -39,8 +40,11 @@ interface Field {
 
 /** The two forms of one resource's records, and the way between them. */
 export interface ParseFormat<T> {
-  /** The fields of the schema as they are stored; fields that are undefined are left out. */
-  toStored(record: Partial<T>): Record<string, unknown>
+  /**
+   * The fields of the schema as they are stored; fields that are undefined are left out. What shows as it did `before`
+   * stays as it lies there: a date keeps the time of day that the class family gave it.
+   */
+  toStored(record: Partial<T>, before?: ParseDocument): Record<string, unknown>
   fromStored(document: ParseDocument): Saved<T>
   /** @throws TypeError for a field that the schema does not have. */
   field(name: string): Pick<Field, 'key' | 'search'>
@@ -170,11 +174,14 @@ export function parseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>
       if (!field) throw new TypeError(`There is no field ${name}.`)
       return field
     },
-    toStored(record) {
+    toStored(record, before) {
       const stored: Record<string, unknown> = {}
-      for (const [name, { key, store }] of fields) {
+      for (const [name, { key, store, load }] of fields) {
         const value = (record as Record<string, unknown>)[name]
-        if (value !== undefined) stored[key] = at(name, store, value)
+        if (value === undefined) continue
+        const kept = before?.[key]
+        const stays = kept !== undefined && load !== same && isDeepStrictEqual(load(kept), value)
+        stored[key] = stays ? kept : at(name, store, value)
       }
       return stored
     },

@@ -265,7 +265,7 @@ export class Store<S extends TObject, L extends string> {
     const unknown = Object.entries(before).filter(([key]) => !this.#format.keys.has(key))
     return {
       ...(Object.fromEntries(unknown) as ParseDocument),
-      ...this.#format.toStored(record),
+      ...this.#format.toStored(record, before),
       ...storedPermissions(permissions ?? { read: before._rperm, write: before._wperm }),
       version: before.version + 1,
       _updated_at: this.#records.clock(),

@@ -307,6 +307,16 @@ describe('care plans', () => {
     assert.equal(ok(await patient.call('GET', `careplan/${id}`)).goals.length, 100)
   })
 
+  it('are served whole, however large they once became, and grow no more', async () => {
+    const id = await newPlan(patient)
+    const goalId = await newGoal(patient, id)
+    const { _id, ...one } = (await service.db.collection('Goal').findOne({ _id: goalId as never }))!
+    const copies = Array.from({ length: 9_999 }, (_, i) => ({ ...one, _id: `${id}${i}` }))
+    await service.db.collection('Goal').insertMany(copies as never)
+    assert.equal(ok(await patient.call('GET', `careplan/${id}`)).goals.length, 10_000)
+    refused(await patient.call('POST', `careplan/${id}/goal`, { name: 'x' }), 422, 'rule-violated')
+  })
+
   it('leave a trace of every access', async () => {
     const since = new Date()
     const id = await newPlan(patient)
