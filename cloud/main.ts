@@ -2,9 +2,8 @@ import type Parse from 'parse/node'
 import { acq, acqViolations } from '../records/acq.ts'
 import { bloodPressureCondition, conditionViolations } from '../records/blood-pressure-condition.ts'
 import { bmi, bmiViolations } from '../records/bmi.ts'
-import type { Database } from '../records/database.ts'
 import { planLookup } from '../records/ehr.ts'
-import type { Container } from '../records/removal.ts'
+import type { Records } from '../records/transaction.ts'
 import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/bmi.ts'
@@ -19,28 +18,25 @@ import { beforeSaveUser, ensureEhr } from './triggers/user.ts'
  * What the class family does beyond storing: it judges what is written, decides who may see it, and keeps
  * together what belongs together. The open test environment does without.
  */
-export function registerTriggers({ Cloud }: typeof Parse, database: Database): void {
-  const family = { database, plans: planLookup(database) }
+export function registerTriggers({ Cloud }: typeof Parse, records: Records): void {
+  const family = { records, plans: planLookup(records) }
   for (const className of CLASS_NAMES) {
     Cloud.beforeSave(className, (request) =>
-      request.original
-        ? beforeUpdate(database, className, request)
-        : beforeCreate(family, className, request),
+      request.original ? beforeUpdate(records, className, request) : beforeCreate(family, className, request),
     )
+    Cloud.beforeDelete(className, (request) => beforeDelete(records, className, request))
     Cloud.afterSave(className, async ({ object, original }) => {
-      if (!original) await afterCreate(database, className, object)
+      if (!original) await afterCreate(records, className, object)
       // A plain object is the whole answer (the types do not know); else it is only what the service changed.
       return object.toJSON() as never
     })
   }
-  for (const className of ['Ehr', 'CarePlan', 'Goal'] satisfies Container[])
-    Cloud.beforeDelete(className, (request) => beforeDelete(database, className, request))
 
   Cloud.beforeSave('_User', beforeSaveUser)
   Cloud.afterSave('_User', async ({ object, original }) => {
-    if (!original) await ensureEhr(database, object)
+    if (!original) await ensureEhr(records, object)
   })
-  Cloud.afterLogin(({ object }) => ensureEhr(database, object))
+  Cloud.afterLogin(({ object }) => ensureEhr(records, object))
 }
 
 /** What the class family calculates for any user. */

@@ -2,6 +2,7 @@ import type { Operation } from './operation.ts'
 import { account } from './resources/account.ts'
 import { accountPages } from './resources/account-pages.ts'
 import { addresses } from './resources/address.ts'
+import { audit } from './resources/audit.ts'
 import { carePlans } from './resources/care-plan.ts'
 import { carePlanHistory } from './resources/care-plan-history.ts'
 import { carePlanTemplates } from './resources/care-plan-template.ts'
@@ -41,6 +42,7 @@ export const table: readonly Operation[] = [
   ...dataExport,
   ...accountPages,
   ...ehrs,
+  ...audit,
   ...carePlans,
   ...goals,
   ...tasks,

@@ -122,8 +122,8 @@ function signRegularly({ db, key, clock, onFault }: AuditOptions, instance: numb
 export async function listAccess(
   db: Db,
   ehrId: string,
-  page: { limit: number; cursor?: string | undefined },
-): Promise<{ items: AuditEntry[]; next: string | null }> {
+  page: { limit: number; cursor?: string | undefined; count?: boolean | undefined },
+): Promise<{ items: AuditEntry[]; next: string | null; total?: number }> {
   const from = page.cursor === undefined ? {} : after('at', -1, decodeCursor('audit', page.cursor))
   const found = await entriesOf(db)
     .find({ ehrId, ...from })
@@ -132,5 +132,6 @@ export async function listAccess(
     .toArray()
   const items = found.slice(0, page.limit)
   const last = found.length > page.limit ? items.at(-1) : undefined
-  return { items, next: last ? encodeCursor('audit', { value: last.at, id: last._id }) : null }
+  const total = page.count ? { total: await entriesOf(db).countDocuments({ ehrId }) } : {}
+  return { items, next: last ? encodeCursor('audit', { value: last.at, id: last._id }) : null, ...total }
 }

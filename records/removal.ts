@@ -8,6 +8,8 @@ import { removeRoles } from './roles.ts'
 /** What takes other objects with it when it is removed. */
 export type Container = 'Ehr' | 'CarePlan' | 'Goal'
 
+export const isContainer = (className: string): className is Container => className in NAMED_BY
+
 /** A removal that is to be gone over once more, when no request that began before it can still be running. */
 interface Removal {
   _id: string

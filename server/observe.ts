@@ -13,6 +13,8 @@ export function observe(log: Log, metrics: Metrics): RequestHandler {
     const begun = performance.now()
     const requestId = requestIdOf(req)
     req.id = requestId
+    // Parse hands the headers on to triggers.
+    req.headers['x-request-id'] = requestId
     res.setHeader('X-Request-Id', requestId)
     res.once('close', () => {
       const { method } = req

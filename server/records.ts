@@ -5,12 +5,14 @@ import { removeEntriesBefore } from '../records/audit-checkpoint.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
+import type { Records } from '../records/transaction.ts'
 import { openCarePlanTemplates } from './care-plan-templates.ts'
 import type { Config } from './config.ts'
 import type { Connection } from './connection.ts'
 import type { Log } from './log.ts'
 
 export interface RecordServices {
+  records: Records
   services: Pick<Services, 'profiles' | 'ehrs' | 'carePlans'>
   close(): Promise<void>
 }
@@ -45,7 +47,7 @@ export async function openRecords(
     await endRemoval()
     await audit.close()
   }
-  return { services, close }
+  return { records, services, close }
 }
 
 const SECOND_MS = 1000

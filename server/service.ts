@@ -95,23 +95,23 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
 
   const mails = await openMailQueue(db, createTransport(config, log), log, metrics)
   onStop(() => mails.close())
+  const { records, services, close } = await openRecords(database, config, log, sendMailBy(mails))
+  onStop(close)
   const parse = await startParse(config, publicUrl, database, log, {
     emailAdapter: parseMailAdapter(mails, config.open ? undefined : linksOf(publicUrl), log),
     definitions: config.open ? [] : classDefinitions,
     cloud: (Parse) => {
       defineLogin(Parse)
       registerFunctions(Parse)
-      if (!config.open) registerTriggers(Parse, database)
+      if (!config.open) registerTriggers(Parse, records)
     },
-    gate: createGate(config.open),
+    gate: createGate(config.open, records),
   })
   if (!config.open)
     onStop(await startUpkeep(database, (err) => log.error({ err }, 'The upkeep of the records failed')))
 
-  const { services: records, close } = await openRecords(database, config, log, sendMailBy(mails))
-  onStop(close)
   const draining = () => state.draining
-  const parts = { config, publicUrl, log, database, mails, records, draining }
+  const parts = { config, publicUrl, log, database, mails, records: services, draining }
   const pathFamily = await openPathFamily(parts)
   onStop(() => pathFamily.close())
   const app = await createApp({

@@ -1,5 +1,6 @@
 import Parse from 'parse/node'
 import { ehrPermissions, planPermissions } from '../../records/access.ts'
+import { announceWrite } from '../../records/announce.ts'
 import { type Caller, isPermitted, type Permissions } from '../../records/caller.ts'
 import { crowding, isClosed } from '../../records/care-plans/rules.ts'
 import { classRules, type Values } from '../../records/class-rules.ts'
@@ -7,6 +8,7 @@ import { type Database, together } from '../../records/database.ts'
 import { type planLookup, statusOfWritableGoal, subjectOfWritableEhr } from '../../records/ehr.ts'
 import { newId } from '../../records/id.ts'
 import { createEhrRoles, createPlanRoles } from '../../records/roles.ts'
+import type { Records } from '../../records/transaction.ts'
 import { createFaults } from '../../records/validation.ts'
 import { type ClassName, classes } from '../../schemas/classes.ts'
 import { callerOf, forgetRoles } from '../caller.ts'
@@ -17,7 +19,7 @@ type Request = Parse.Cloud.BeforeSaveRequest
 
 /** What the records of the class family lie in, and are looked up by. */
 export interface Family {
-  database: Database
+  records: Records
   plans: ReturnType<typeof planLookup>
 }
 
@@ -36,7 +38,8 @@ export async function beforeCreate(family: Family, className: ClassName, request
   const values = valuesOf(object)
   for (const name of object.dirtyKeys()) if (!(name in values)) object.revert(name)
   refuseFaults(createFaults(className, values))
-  const { id, permissions, ...more } = await placeOf(family, className, request, values)
+  const caller = await callerOf(request)
+  const { id, permissions, ...more } = await placeOf(family, className, request, caller, values)
   if (id !== undefined) object.id = id
   object.set({
     ...more,
@@ -45,22 +48,25 @@ export async function beforeCreate(family: Family, className: ClassName, request
     version: 1,
     ACL: aclOf(permissions),
   })
+  const ehrId = className === 'Ehr' ? object.id : object.get('ehrId')
+  const write = { action: 'create', collection: className, id: object.id ?? null, ehrId } as const
+  await announceWrite(family.records, caller, { ...write, changed: [] })
 }
 
 async function placeOf(
-  { database, plans }: Family,
+  { records, plans }: Family,
   className: ClassName,
   request: Request,
+  caller: Caller,
   values: Values,
 ): Promise<Place> {
-  const caller = await callerOf(request)
   // The schemas have made sure that these are texts where the class has them.
   const { subjectId, ehrId, carePlanId = '', goalId } = values as Record<string, string>
-  if (subjectId !== undefined) return placeEhr(database, request, caller, subjectId)
-  if (className === 'CarePlan') return placeCarePlan(database, caller, ehrId ?? '')
+  if (subjectId !== undefined) return placeEhr(records, request, caller, subjectId)
+  if (className === 'CarePlan') return placeCarePlan(records, caller, ehrId ?? '')
   const place = await placeInPlan(plans, caller, carePlanId, ehrId)
-  if (goalId !== undefined) await requireOpenGoal(database, caller, goalId, carePlanId)
-  const violations = await crowding(database, className, { carePlanId, goalId })
+  if (goalId !== undefined) await requireOpenGoal(records, caller, goalId, carePlanId)
+  const violations = await crowding(records, className, { carePlanId, goalId })
   refuseFaults({ missing: [], violations })
   return place
 }

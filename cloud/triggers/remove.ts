@@ -1,27 +1,29 @@
 import type Parse from 'parse/node'
+import { announceWrite } from '../../records/announce.ts'
 import { isPermitted } from '../../records/caller.ts'
 import { type Database, documentsOf } from '../../records/database.ts'
-import { type Container, removeWithAll, wasRemoved } from '../../records/removal.ts'
+import { isContainer, removeWithAll, wasRemoved } from '../../records/removal.ts'
+import type { Records } from '../../records/transaction.ts'
 import type { ClassName } from '../../schemas/classes.ts'
 import { callerOf } from '../caller.ts'
 import { notFound } from '../errors.ts'
 
 /** Removes what hangs on the object. Parse asks about permission to write only later, hence here first. */
 export async function beforeDelete(
-  database: Database,
-  className: Container,
+  records: Records,
+  className: ClassName,
   request: Parse.Cloud.BeforeDeleteRequest,
 ): Promise<void> {
   const caller = await callerOf(request)
-  const acl = request.object.getACL()?.toJSON() ?? {}
+  const { object } = request
+  const acl = object.getACL()?.toJSON() ?? {}
   const writers = Object.keys(acl).filter((who) => acl[who]?.write)
   if (!isPermitted(writers, caller)) throw notFound()
-  await removeWithAll(
-    database,
-    className,
-    request.object.id ?? '',
-    caller.unrestricted ? undefined : caller.userId,
-  )
+  const id = object.id ?? ''
+  const ehrId = className === 'Ehr' ? id : object.get('ehrId')
+  await announceWrite(records, caller, { action: 'delete', collection: className, id, ehrId, changed: [] })
+  if (isContainer(className))
+    await removeWithAll(records, className, id, caller.unrestricted ? undefined : caller.userId)
 }
 
 /** What was written into an EHR, a care plan or a goal while that was being removed goes with it. */

@@ -1,20 +1,19 @@
 import type Parse from 'parse/node'
+import { announceWrite } from '../../records/announce.ts'
 import { alreadyClosed } from '../../records/care-plans/rules.ts'
 import { classRules } from '../../records/class-rules.ts'
 import { type Database, documentsOf } from '../../records/database.ts'
+import type { Records } from '../../records/transaction.ts'
 import { updateFaults } from '../../records/validation.ts'
 import type { ClassName } from '../../schemas/classes.ts'
+import { callerOf } from '../caller.ts'
 import { invalid, refuseFaults } from '../errors.ts'
 import { changedProperties, dropAcl, valuesOf } from './values.ts'
 
 type Request = Parse.Cloud.BeforeSaveRequest
 
 /** Judges an update and the object that it makes. Parse has made sure that the caller may write it. */
-export async function beforeUpdate(
-  database: Database,
-  className: ClassName,
-  request: Request,
-): Promise<void> {
+export async function beforeUpdate(records: Records, className: ClassName, request: Request): Promise<void> {
   const { object } = request
   const stored = request.original ? valuesOf(request.original) : {}
   dropAcl(object)
@@ -23,7 +22,10 @@ export async function beforeUpdate(
   refuseFaults(updateFaults(className, values, changed))
   writeTogether(className, object, values, changed)
   object.increment('version')
-  if (changed.includes('status')) await close(database, className, object)
+  const ehrId = className === 'Ehr' ? object.id : object.get('ehrId')
+  const write = { action: 'update', collection: className, id: object.id ?? null, ehrId, changed } as const
+  await announceWrite(records, await callerOf(request), write)
+  if (changed.includes('status')) await close(records, className, object)
 }
 
 /** Properties that were judged together are written together, derived ones with them. */

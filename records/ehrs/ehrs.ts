@@ -4,6 +4,7 @@ import { Ehr } from '../../schemas/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { pathForm } from '../../schemas/path-form.ts'
 import { ehrPermissions } from '../access.ts'
+import { type AuditEntry, listAccess } from '../audit.ts'
 import type { Caller } from '../caller.ts'
 import type { Page, PageQuery } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
@@ -74,6 +75,21 @@ export class Ehrs {
       await removeSoftly(this.#records, tx, { ehrId: id, subjectId })
       await this.store.remove(by, { id }, { tx, ifMatch })
     })
+  }
+
+  /**
+   * Who saw and changed what of an EHR, the newest first. Its own reader is in it too.
+   * @throws NotFound; Forbidden for one who is neither its subject nor an administrator
+   */
+  async accesses(
+    caller: Caller,
+    ehrId: string,
+    page: Omit<PageQuery<unknown>, 'where'>,
+  ): Promise<Page<AuditEntry>> {
+    const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
+    const { subjectId } = await this.get(by, ehrId)
+    if (!by.unrestricted && subjectId !== caller.userId) throw new ServiceError('Forbidden')
+    return listAccess(this.#records.db, ehrId, page)
   }
 
   /** Brings back an EHR that was removed less than 30 days ago. @throws NotFound */

@@ -1,26 +1,27 @@
 import type { RequestHandler } from 'express'
+import type { Records } from '../../records/transaction.ts'
+import { auditAnswer } from './audited.ts'
 import { checkBody } from './body.ts'
+import type { Call } from './call.ts'
 import { distinctValues } from './distinct.ts'
 import { checkListFields, type ListQuery, readListQuery } from './list-query.ts'
 import { code, type ParseRequest, Refusal } from './parse-request.ts'
 import { checkOperations, checkWritten } from './written.ts'
 
-/** A request, or a part of a batch; `carrier` is what has its body. */
-interface Call {
-  method: unknown
-  path: string
-  carrier: { body?: unknown }
-}
-
 /**
  * Stands inside Parse, behind the keys and the session and before every route: nobody passes without a session
- * (open test environment: everybody does), no list is read with parameters that were not checked.
+ * (open test environment: everybody does, and nothing is audited), no list is read with parameters that were not
+ * checked, no answer leaves that the audit does not know.
  */
-export function createGate(open: boolean): RequestHandler {
+export function createGate(open: boolean, records: Records): RequestHandler {
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
     try {
-      const query = await check(req, open)
+      const calls = isBatch(req)
+        ? batchedCalls(req.body)
+        : [{ method: req.method, path: req.path, carrier: req }]
+      const query = await check(req, calls, open)
+      if (!open) auditAnswer(req, res, calls, records)
       if (query?.distinct !== undefined) res.json(await distinctValues(req, classOf(req.path), query))
       else next()
     } catch (error) {
@@ -32,12 +33,11 @@ export function createGate(open: boolean): RequestHandler {
 }
 
 /** @returns the parameters, when the request asks for a list */
-async function check(req: ParseRequest, open: boolean): Promise<ListQuery | undefined> {
+async function check(req: ParseRequest, calls: Call[], open: boolean): Promise<ListQuery | undefined> {
   const { isMaster, user } = req.auth
   checkBody(req.body)
   // The context of triggers is ours: a client must not be able to write into it.
   if (!isMaster) req.info.context = {}
-  const calls = isBatch(req) ? batchedCalls(req.body) : [{ method: req.method, path: req.path, carrier: req }]
   if (!open && !isMaster && !user && !calls.every(isOpenToAll))
     throw new Refusal(401, code.invalidSession, 'Invalid session token')
   calls.forEach(checkAccountFields)

@@ -1,0 +1,28 @@
+import { AccessEntry } from '../../schemas/access-entry.ts'
+import { list } from '../list.ts'
+
+export const audit = [
+  list({
+    id: 'listEhrAccesses',
+    path: '/ehr/{ehrId}/audit',
+    summary: 'List who saw and changed the data of an EHR',
+    description:
+      'For its subject, and for administrators; the newest first. What an account may not see is 404.',
+    source: 'EHR data: every access is recorded, and the subject reads it',
+    extra: true,
+    access: 'ehr:read',
+    item: AccessEntry,
+    handle: async ({ params: { ehrId }, page }, { caller, ehrs }) => {
+      const { items, ...rest } = await ehrs.accesses(caller, ehrId, page)
+      return {
+        ...rest,
+        items: items.map(
+          ({ at, userId, application, action, type, ids, outcome, asked = null, requestId }) => ({
+            at: at.toISOString(),
+            ...{ userId, application, action, type, ids, outcome, asked, requestId },
+          }),
+        ),
+      }
+    },
+  }),
+]
