@@ -4,7 +4,7 @@ import type { Violation } from '../../schemas/violation.ts'
 import { type Database, documentsOf } from '../database.ts'
 
 /** Goals in a care plan, and tasks in a goal, closed ones included: a plan can be read as a whole. */
-export const MOST_IN = { CarePlan: 100, Goal: 100 } as const
+const MOST_IN = { CarePlan: 100, Goal: 100 } as const
 
 /** A status leaves ACTIVE once. */
 export const alreadyClosed: Violation = {

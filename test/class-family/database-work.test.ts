@@ -1,47 +1,10 @@
 import assert from 'node:assert/strict'
-import { createRequire } from 'node:module'
 import type { Document } from 'mongodb'
-import { newUser, service, type TestUser } from '../helper.ts'
+import { assertNoScan, commandsOf } from '../database-commands.ts'
+import { newUser, type TestUser } from '../helper.ts'
 import { classesOf, ehrOf, newPlan, newPressure } from './client.ts'
 
-type Send = (this: unknown, namespace: unknown, command: Document, ...more: unknown[]) => unknown
-
-/** What the driver sends by; the service does not listen to single commands, since that costs every request. */
-const { Connection }: { Connection: { prototype: { command: Send } } } = createRequire(import.meta.url)(
-  'mongodb/lib/cmap/connection',
-)
-
-/** The commands on classes, users and roles that some work sends to the database. */
-async function commandsOf(work: () => PromiseLike<unknown>): Promise<Document[]> {
-  const commands: Document[] = []
-  const { command: send } = Connection.prototype
-  Connection.prototype.command = function (namespace, command, ...more) {
-    const commandName = Object.keys(command)[0] ?? ''
-    if (/^(_User|_Role|_Join.*|[A-Z][A-Za-z]+)$/.test(command[commandName]))
-      commands.push({ ...command, commandName })
-    return send.call(this, namespace, command, ...more)
-  }
-  try {
-    await work()
-  } finally {
-    Connection.prototype.command = send
-  }
-  return commands
-}
-
 const named = (commands: Document[]) => commands.map(({ commandName }) => commandName)
-
-/** The conditions of a command, as finds. */
-const conditionsOf = (command: Document): Document[] => {
-  if (command.filter ?? command.query) return [command.filter ?? command.query]
-  return [...(command.updates ?? []), ...(command.deletes ?? [])].map(({ q }: Document) => q)
-}
-
-async function planOf(command: Document, filter: Document): Promise<string> {
-  const find = { find: command[command.commandName], filter, ...(command.sort && { sort: command.sort }) }
-  const { queryPlanner } = await service.db.command({ explain: find, verbosity: 'queryPlanner' })
-  return JSON.stringify(queryPlanner.winningPlan)
-}
 
 describe('the work of the database', () => {
   let user: TestUser
@@ -83,10 +46,6 @@ describe('the work of the database', () => {
       await newUser()
     })
     assert.ok(commands.length > 40)
-    for (const command of commands)
-      for (const filter of conditionsOf(command)) {
-        const plan = await planOf(command, filter)
-        assert.doesNotMatch(plan, /COLLSCAN/, `${command[command.commandName]} ${JSON.stringify(filter)}`)
-      }
+    await assertNoScan(commands)
   })
 })
