@@ -1,13 +1,10 @@
 /** Aggregation pipelines: what a find can do is split off, the rest runs in mingo. */
 import type { Document } from 'bson'
-import { Aggregator } from 'mingo/aggregator'
-import { Context } from 'mingo/core'
-import * as allStages from 'mingo/operators/pipeline'
-import * as projections from 'mingo/operators/projection'
 import type { Collation } from './compare.ts'
 import { fail } from './errors.ts'
 import { operators, settings } from './expressions.ts'
 import { compileFilter } from './matcher.ts'
+import { mingo } from './mingo.ts'
 import type { Query } from './query.ts'
 import { sorted } from './sort.ts'
 import { integer, isObject, promote, put } from './values.ts'
@@ -26,31 +23,35 @@ interface Items {
 }
 type Stage = (items: Items, body: Document, settings: unknown) => Items
 
-const mingo = allStages as unknown as Record<string, Stage>
-const { $group, $lookup, $project } = mingo as Record<'$group' | '$lookup' | '$project', Stage>
+type Stages = Record<string, Stage> & Record<'$group' | '$lookup' | '$project', Stage>
+const known = () => mingo().stages as unknown as Stages
 
-const fromMingo =
-  '$addFields $count $facet $limit $replaceRoot $replaceWith $sample $set $skip $unset $unwind'
-    .split(' ')
-    .map((name) => [name, mingo[name]])
+/** Stages that mingo gets right as they are, and those it gets right with our help. */
+const untouched =
+  '$addFields $count $facet $limit $replaceRoot $replaceWith $sample $set $skip $unset $unwind'.split(' ')
+const accepted = [...untouched, '$match', '$sort', '$lookup', '$group', '$project']
 
 const stagesFor = (options: PipelineOptions): Record<string, Stage> => ({
-  ...Object.fromEntries(fromMingo),
+  ...Object.fromEntries(untouched.map((name) => [name, known()[name] as Stage])),
   $match: (items, filter) => items.filter(compileFilter(filter, options)),
   $sort: (items, spec) => items.transform((all) => sorted(all, spec, options.collation)[Symbol.iterator]()),
   // An element without a partner would join as undefined.
   $lookup: (items, body, settings) =>
-    $lookup(items, body, settings).map((item) => ({
-      ...item,
-      [body.as]: item[body.as].filter((found: unknown) => found !== undefined),
-    })),
+    known()
+      .$lookup?.(items, body, settings)
+      .map((item) => ({
+        ...item,
+        [body.as]: item[body.as].filter((found: unknown) => found !== undefined),
+      })),
   // A group's missing id is null.
-  $group: (items, body, settings) => $group(items, { ...body, _id: { $ifNull: [body._id, null] } }, settings),
+  $group: (items, body, settings) =>
+    known().$group(items, { ...body, _id: { $ifNull: [body._id, null] } }, settings),
   $project: (items, body, settings) =>
-    $project(items, body, settings).map((item) => ('_id' in item ? { _id: item._id, ...item } : item)),
+    known()
+      .$project?.(items, body, settings)
+      .map((item) => ('_id' in item ? { _id: item._id, ...item } : item)),
 })
 
-const accepted = Object.keys(stagesFor({}))
 /** Stages of a real server that are neither accepted here nor known to mingo. */
 const others =
   /^\$(changeStream|geoNear|indexStats|collStats|currentOp|list\w*Sessions|planCacheStats|search\w*|vectorSearch)$/
@@ -71,7 +72,7 @@ export const checkPipeline = (pipeline: unknown): Document[] => {
 
 const checkStage = (name: string, body: unknown): void => {
   if (!accepted.includes(name)) {
-    if (Object.hasOwn(mingo, name) || others.test(name))
+    if (Object.hasOwn(known(), name) || others.test(name))
       fail(115, `stage ${name} is not supported by this engine, only ${accepted.join(', ')}`)
     fail(40324, `Unrecognized pipeline stage name: '${name}'`)
   }
@@ -103,12 +104,13 @@ export const runPipeline = (
   documents: Iterable<Document>,
   options: PipelineOptions,
 ): Document[] => {
-  const context = Context.init({
-    ...operators,
-    projection: projections,
+  const context = mingo().Context.init({
+    ...operators(),
+    projection: mingo().projections,
     pipeline: stagesFor(options),
   } as never)
   const all = { ...settings(context, options.variables), collectionResolver: options.collection }
+  const { Aggregator } = mingo()
   return new Aggregator(promoteStages(pipeline), all as never).run(promoted(documents) as never) as Document[]
 }
 

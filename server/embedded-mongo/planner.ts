@@ -16,6 +16,8 @@ export interface Plan {
   /** Absent: a scan of the collection. */
   index?: Index
   bounds: Bounds[]
+  /** Each lower bound is the one key there can be. */
+  exact?: boolean
   reverse: boolean
   /** The results come in the order asked for. */
   ordered: boolean
@@ -30,6 +32,8 @@ export interface Question {
   hint?: unknown
 }
 
+/** Keys shorter than this are never cut. */
+const CERTAINLY_UNCUT = 1000
 /** How many values of $in, multiplied over the components, are looked up one by one. */
 const MOST_POINTS = 10_000
 
@@ -45,7 +49,7 @@ export const choosePlan = (collection: Planned, question: Question): Plan => {
     const candidate = consider(index, question, demands)
     if (candidate && (!best || candidate.score > best.score)) best = candidate
   }
-  return best?.plan ?? alternatives(collection, question) ?? collectionScan(question, false)
+  return best?.plan() ?? alternatives(collection, question) ?? collectionScan(question, false)
 }
 
 /** One alternative without an index would be a scan, which then answers all of them. */
@@ -70,7 +74,7 @@ const hinted = (collection: Planned, question: Question, demands: Demands): Plan
   const index = findIndex(collection, hint)
   if (!index) return fail(2, 'hint provided does not correspond to an existing index')
   const candidate = consider(index, question, demands, true)
-  return candidate ? candidate.plan : fullScan(index, question)
+  return candidate ? candidate.plan() : fullScan(index, question)
 }
 
 /** The index with that name or that key, undefined when there is none. */
@@ -88,7 +92,7 @@ const fullScan = (index: Index, question: Question): Plan => {
 }
 
 interface Candidate {
-  plan: Plan
+  plan(): Plan
   score: number
 }
 
@@ -107,12 +111,15 @@ const consider = (
   const direction = fit.points.length === 1 ? order(index, fit.equalities, question) : undefined
   const ordered = question.sort.length === 0 || direction !== undefined
   if (fit.score === 0 && !hinted && !(direction && question.sort.length > 0)) return undefined
-  const bounds = boundsOf(index, fit)
-  const pointLookup = index.unique && fit.equalities === index.fields.length ? 100 : 0
-  return {
-    plan: { index, bounds, reverse: direction === 'reverse', ordered },
-    score: fit.score + pointLookup + (direction && question.sort.length > 0 ? 2 : 0),
+  const whole = index.unique && fit.equalities === index.fields.length
+  const makePlan = (): Plan => {
+    const bounds = boundsOf(index, fit)
+    const complete = index.unique && fit.points[0]?.length === index.fields.length
+    const exact = complete && bounds.every(([low]) => low.length < CERTAINLY_UNCUT)
+    return { index, bounds, exact, reverse: direction === 'reverse', ordered }
   }
+  const sorts = direction && question.sort.length > 0 ? 2 : 0
+  return { plan: makePlan, score: fit.score + (whole ? 100 : 0) + sorts }
 }
 
 interface Fit {

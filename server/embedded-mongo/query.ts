@@ -91,7 +91,7 @@ function* candidates(
   plan: Plan,
   examined: Examined,
 ): Iterable<StoredRecord> {
-  const { index, bounds, reverse, branches } = plan
+  const { index, bounds, exact, reverse, branches } = plan
   if (branches) {
     yield* once(branches.map((branch) => candidates(view, collection, branch, examined)))
     return
@@ -102,7 +102,7 @@ function* candidates(
   }
   const seen = index.multikey || bounds.length > 1 ? new Set<string>() : undefined
   for (const [low, high] of reverse ? [...bounds].reverse() : bounds) {
-    for (const id of scanIndex(view, index, low, high, reverse)) {
+    for (const id of exact ? lookUp(view, low) : scanIndex(view, index, low, high, reverse)) {
       examined.keys++
       if (seen) {
         const name = id.toString('latin1')
@@ -113,6 +113,11 @@ function* candidates(
       if (bytes) yield { id, bytes }
     }
   }
+}
+
+const lookUp = (view: View, key: Buffer): Buffer[] => {
+  const id = view.get(key)
+  return id ? [id] : []
 }
 
 function* once(sources: Iterable<StoredRecord>[]): Iterable<StoredRecord> {

@@ -1,10 +1,11 @@
 /** Documents in their collections: records under ever growing ids, kept in step with every index and the count. */
 import { type Document, ObjectId } from 'bson'
 import { type Collection, inSpace, raiseFlag, spaceBounds } from './catalog.ts'
+import { equal } from './compare.ts'
 import { CommandError } from './errors.ts'
 import { type Index, indexKeys } from './indexes.ts'
 import type { View, WritableView } from './storage.ts'
-import { bsonType, decode } from './values.ts'
+import { bsonType, decode, get } from './values.ts'
 
 const ID_BYTES = 6
 const nothing = Buffer.alloc(0)
@@ -66,8 +67,8 @@ interface EntryChange {
   values: unknown[]
 }
 
-const entries = (collection: Collection, view: WritableView, document: Document): EntryChange[] =>
-  collection.indexes.flatMap((index) => entriesOf(index, view, document))
+const entries = (indexes: readonly Index[], view: WritableView, document: Document): EntryChange[] =>
+  indexes.flatMap((index) => entriesOf(index, view, document))
 
 const entriesOf = (index: Index, view: WritableView, document: Document): EntryChange[] => {
   const { keys, values, multikey } = indexKeys(index, document)
@@ -102,7 +103,7 @@ export const insertRecord = (
   document: Document,
   bytes: Buffer,
 ): void => {
-  const added = entries(collection, view, document)
+  const added = entries(collection.indexes, view, document)
   checkUnique(view, collection, added, id)
   view.put(recordKey(collection, id), bytes)
   for (const entry of added) putEntry(view, entry, id)
@@ -116,8 +117,9 @@ export const replaceRecord = (
   bytes: Buffer,
 ): void => {
   const names = (changes: EntryChange[]) => new Set(changes.map(({ key }) => key.toString('latin1')))
-  const old = entries(collection, view, before)
-  const now = entries(collection, view, document)
+  const indexes = collection.indexes.filter((index) => mayDiffer(index, before, document))
+  const old = entries(indexes, view, before)
+  const now = entries(indexes, view, document)
   const [oldNames, nowNames] = [names(old), names(now)]
   const added = now.filter(({ key }) => !oldNames.has(key.toString('latin1')))
   checkUnique(view, collection, added, id)
@@ -126,12 +128,16 @@ export const replaceRecord = (
   view.put(recordKey(collection, id), bytes)
 }
 
-export const removeRecord = (
-  view: WritableView,
-  collection: Collection,
-  { id, bytes }: StoredRecord,
-): void => {
-  for (const entry of entries(collection, view, decode(bytes))) removeEntry(view, entry, id)
+/** False when all that an index looks at is the same in both documents. */
+const mayDiffer = (index: Index, before: Document, after: Document): boolean =>
+  index.filter !== undefined ||
+  index.fields.some((field) => {
+    const root = field.split('.', 1)[0] as string
+    return !equal(get(before, root), get(after, root))
+  })
+
+export const removeRecord = (view: WritableView, collection: Collection, { id, document }: Match): void => {
+  for (const entry of entries(collection.indexes, view, document)) removeEntry(view, entry, id)
   view.remove(recordKey(collection, id))
 }
 

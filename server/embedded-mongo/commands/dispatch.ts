@@ -58,7 +58,9 @@ export class Dispatcher {
     try {
       return await this.#run(request, connectionId)
     } catch (error) {
-      return asCommandError(error).reply()
+      const fault = asCommandError(error)
+      if (fault.code === 1) process.stderr.write(`embedded-mongo: ${(error as Error).stack}\n`)
+      return fault.reply()
     }
   }
 
@@ -70,7 +72,7 @@ export class Dispatcher {
       if (feature) fail(115, `${name}: ${feature} is not supported by this engine`)
       return fail(59, `no such command: '${name}'`)
     }
-    checkOptions(name, command, request)
+    checkOptions(name, request)
     const context = this.#context(request, connectionId)
     if (request.autocommit === false) return this.#inTransaction(name, command, context)
     return name in writes && !isNullish(request.txnNumber)
@@ -162,11 +164,19 @@ const insideOf = (
   }
 }
 
+/** What each command takes. */
+const known = new Map(
+  Object.entries(commands).map(([name, { options }]) => [
+    name,
+    options && new Set(`${general} ${options}`.split(' ')),
+  ]),
+)
+
 /** @throws 40415 for an option nobody knows, 246 for a read concern that needs a replica set */
-const checkOptions = (name: string, { options }: Command, request: Document): void => {
-  const known = options === undefined ? undefined : `${general} ${options}`.split(' ')
+const checkOptions = (name: string, request: Document): void => {
+  const options = known.get(name)
   for (const option of Object.keys(request).slice(1))
-    if (known && !known.includes(option)) fail(40415, `BSON field '${name}.${option}' is an unknown field.`)
+    if (options && !options.has(option)) fail(40415, `BSON field '${name}.${option}' is an unknown field.`)
   const { readConcern } = request
   if (isObject(readConcern) && readConcern.level === 'snapshot' && request.autocommit !== false)
     throw new CommandError(246, 'snapshot reads outside a transaction are not supported by this engine')
