@@ -5,6 +5,7 @@ import { checkBody } from './body.ts'
 import type { Call } from './call.ts'
 import { distinctValues } from './distinct.ts'
 import { checkListFields, type ListQuery, readListQuery } from './list-query.ts'
+import { checkOperations } from './operations.ts'
 import { code, type ParseRequest, Refusal } from './parse-request.ts'
 import { checkOperations, checkWritten } from './written.ts'
 
@@ -41,6 +42,9 @@ async function check(req: ParseRequest, calls: Call[], open: boolean): Promise<L
   if (!open && !isMaster && !user && !calls.every(isOpenToAll))
     throw new Refusal(401, code.invalidSession, 'Invalid session token')
   calls.forEach(checkAccountFields)
+  for (const { method, path, carrier } of calls)
+    if (carrier.body && (method === 'POST' || method === 'PUT'))
+      await checkOperations(req, classOf(path), carrier.body)
   if (plain(req.path) === '/login') keepOutOfUrl(req)
   for (const { method, path, carrier } of calls.filter(isWrite)) {
     checkWritten(carrier.body, method)
@@ -103,22 +107,21 @@ const isList = ({ method, path }: Call): boolean =>
   (method === 'GET' || method === 'HEAD') && /^\/(classes\/[^/]+|users)\/?$/i.test(path)
 const classOf = (path: string): string => /^\/classes\/([^/]+)/i.exec(path)?.[1] ?? '_User'
 
+const methods = new Set<unknown>(['GET', 'POST', 'PUT', 'DELETE'])
+
 /** The parts of a batch, their paths as the routes know them: without the mount. Parse checks their number. */
 function batchedCalls(body: unknown): Call[] {
   const { requests } = (body ?? {}) as { requests?: unknown }
   if (!Array.isArray(requests)) throw new Refusal(400, code.invalidJson, 'requests must be an array')
   return requests.map((part: { method?: unknown; path?: unknown; body?: unknown } | null) => {
-    const { body } = part ?? {}
-    if (
-      typeof part?.path !== 'string' ||
-      /[?#]|\/\/|\.\./.test(part.path) ||
-      (body && typeof body !== 'object')
-    )
+    const { method, path, body } = part ?? {}
+    const plainPath = typeof path === 'string' && !/[?#]|\/\/|\.\./.test(path)
+    if (!part || !plainPath || !methods.has(method) || (body && typeof body !== 'object'))
       throw new Refusal(
         400,
         code.invalidJson,
-        'a batched request has a plain path and a JSON object as its body',
+        'a batched request has a method, a plain path and an object as body',
       )
-    return { method: part.method, path: part.path.replace(/^.*?\/1(?=\/)/, ''), carrier: part }
+    return { method, path: path.replace(/^.*?\/1(?=\/)/, ''), carrier: part }
   })
 }

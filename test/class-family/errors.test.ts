@@ -206,6 +206,8 @@ describe('class family: errors', () => {
       { requests: [{ method: 'GET' }] },
       { requests: [{ method: 'POST', path: '/1/classes/CarePlan', body: 5 }] },
       { requests: [{ method: 'POST', path: '/1/classes/CarePlan', body: { name: { __op: 'Explode' } } }] },
+      { requests: [{ method: 5, path: '/1/classes/CarePlan' }] },
+      { requests: [{ method: 'get', path: '/1/classes/CarePlan' }] },
       { requests: [{ method: 'GET', path: '/1/classes/CarePlan?limit=abc' }] },
       { requests: [{ method: 'GET', path: '/1/../1/schemas' }] },
       { requests: [{ method: 'GET', path: '/1/schemas' }] },
@@ -217,6 +219,30 @@ describe('class family: errors', () => {
       assert.equal(status, 400, JSON.stringify(body).slice(0, 100))
       assert.equal(typeof answer.code, 'number')
     }
+  })
+
+  it('refuses an atomic change of a field of another type', async () => {
+    const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
+    const plan = await request()
+      .post('/1/classes/CarePlan')
+      .set(user.headers)
+      .send({ ehrId: ehr.objectId, name: 'plan' })
+    for (const operation of [
+      { __op: 'Increment', amount: 1 },
+      { __op: 'Add', objects: ['x'] },
+      { __op: 'AddUnique', objects: ['x'] },
+      { __op: 'Remove', objects: ['x'] },
+      { __op: 'AddRelation', objects: [{ __type: 'Pointer', className: 'Ehr', objectId: 'x' }] },
+      { __op: 'Batch', ops: [{ __op: 'Delete' }] },
+    ])
+      for (const field of ['name', 'notes', 'anonymous', 'notes.deep']) {
+        const { status, body } = await request()
+          .put(`/1/classes/CarePlan/${plan.body.objectId}`)
+          .set(user.headers)
+          .send({ [field]: operation })
+        assert.equal(status, 400, JSON.stringify([field, operation, body]))
+        assert.equal(body.code, 111)
+      }
   })
 
   it('does a request with the same X-Parse-Request-Id once', async () => {
