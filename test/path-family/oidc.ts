@@ -62,6 +62,7 @@ const configuration = (test: TestProvider) => ({
   claims: { openid: ['sub'], email: ['email', 'email_verified'] },
   conformIdTokenClaims: false,
   pkce: { required: () => false },
+  ttl: { AccessToken: 60, AuthorizationCode: 60, Grant: 60, IdToken: 60, Interaction: 60, Session: 60 },
   features: { devInteractions: { enabled: false } },
   findAccount: () => ({ accountId: test.account.sub, claims: () => test.account }),
   /** Everybody who asks has agreed. */
