@@ -7,6 +7,7 @@ import type { Registrations } from '../records/accounts/registration.ts'
 import type { Sessions } from '../records/accounts/sessions.ts'
 import type { CarePlans } from '../records/care-plans/care-plans.ts'
 import type { Ehrs } from '../records/ehrs/ehrs.ts'
+import type { Events } from '../records/events/events.ts'
 import type { Profiles } from '../records/profiles/profiles.ts'
 import type { JsonWebKey } from '../schemas/login.ts'
 
@@ -28,4 +29,5 @@ export interface Services {
   ehrs: Ehrs
   /** The care plans of the EHRs, with their goals and tasks. */
   carePlans: CarePlans
+  events: Events
 }

@@ -8,6 +8,7 @@ import { carePlanHistory } from './resources/care-plan-history.ts'
 import { carePlanTemplates } from './resources/care-plan-template.ts'
 import { contacts } from './resources/contact.ts'
 import { ehrs } from './resources/ehr.ts'
+import { events } from './resources/event.ts'
 import { dataExport } from './resources/export.ts'
 import { goals } from './resources/goal.ts'
 import { health } from './resources/health.ts'
@@ -48,6 +49,7 @@ export const table: readonly Operation[] = [
   ...tasks,
   ...participants,
   ...settings,
+  ...events,
   ...carePlanHistory,
   ...carePlanTemplates,
 ]

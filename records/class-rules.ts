@@ -1,6 +1,7 @@
 import type { ClassName } from '../schemas/classes.ts'
 import type { Violation } from '../schemas/violation.ts'
 import { bmiOf } from './bmi.ts'
+import { eventRules } from './events/rules.ts'
 import { payloadViolations } from './payload.ts'
 import { diastolicViolations, quantityViolations } from './ranges.ts'
 import { rounded } from './units.ts'
@@ -89,6 +90,7 @@ export const classRules: Record<ClassName, ClassRules> = {
   CarePlan: plain,
   Goal: plain,
   Task: plain,
+  Event: eventRules,
   Custom: custom,
   BloodPressure: bloodPressure,
   BodyMassIndex: bodyMassIndex,

@@ -5,10 +5,11 @@ const DEEPEST = 32
 /**
  * What is wrong with user-defined data: its keys become paths of queries, so none may hold `$` or `.`, and
  * the payload itself is the first of at most 32 levels.
+ * @param name of the property that holds it
  */
-export function payloadViolations(payload: unknown): Violation[] {
+export function payloadViolations(payload: unknown, name = 'payload'): Violation[] {
   const found: Violation[] = []
-  let level: [path: string, value: unknown][] = [['payload', payload]]
+  let level: [path: string, value: unknown][] = [[name, payload]]
   for (let depth = 1; level.length > 0 && found.length === 0; depth++) {
     const objects = level.filter((entry): entry is [string, object] => isContainer(entry[1]))
     if (depth > DEEPEST && objects[0])

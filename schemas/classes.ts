@@ -5,6 +5,7 @@ import { BodyTemperature, BodyTemperatureCreate, BodyTemperatureUpdate } from '.
 import { CarePlan, CarePlanCreate, CarePlanUpdate } from './care-plan.ts'
 import { Custom, CustomCreate, CustomUpdate } from './custom.ts'
 import { Ehr, EhrCreate, EhrUpdate } from './ehr.ts'
+import { Event, EventCreate, EventUpdate } from './event.ts'
 import { Goal, GoalCreate, GoalUpdate } from './goal.ts'
 import { Task, TaskCreate, TaskUpdate } from './task.ts'
 
@@ -23,6 +24,7 @@ export const classes = {
   CarePlan: { stored: CarePlan, create: CarePlanCreate, update: CarePlanUpdate },
   Goal: { stored: Goal, create: GoalCreate, update: GoalUpdate },
   Task: { stored: Task, create: TaskCreate, update: TaskUpdate },
+  Event: { stored: Event, create: EventCreate, update: EventUpdate },
   Custom: { stored: Custom, create: CustomCreate, update: CustomUpdate },
   BloodPressure: { stored: BloodPressure, create: BloodPressureCreate, update: BloodPressureUpdate },
   BodyMassIndex: { stored: BodyMassIndex, create: BodyMassIndexCreate, update: BodyMassIndexUpdate },

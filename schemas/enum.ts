@@ -24,6 +24,13 @@ export const PriorityEnum = oneOf(['LOW', 'NORMAL', 'HIGH'], 'How urgent it is')
 
 export const PeriodEnum = oneOf(['DAY', 'WEEK', 'MONTH'], 'Unit of the time between two repetitions')
 
+export const SeverityEnum = oneOf(['LOW', 'MODERATE', 'HIGH', 'CRITICAL'], 'How serious it is')
+
+export const InvitationEnum = oneOf(
+  ['INVITED', 'ACCEPTED', 'TENTATIVE', 'DECLINED'],
+  'What the participant answered',
+)
+
 export const SourceEnum = oneOf(['sensed', 'self-reported'], 'Measured by a device, or told by the person')
 
 export const PositionEnum = oneOf(

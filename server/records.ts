@@ -4,6 +4,7 @@ import { auditIndexes, openAudit } from '../records/audit.ts'
 import { removeEntriesBefore } from '../records/audit-checkpoint.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
+import { Events } from '../records/events/events.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
 import type { Records } from '../records/transaction.ts'
 import { openCarePlanTemplates } from './care-plan-templates.ts'
@@ -13,7 +14,7 @@ import type { Log } from './log.ts'
 
 export interface RecordServices {
   records: Records
-  services: Pick<Services, 'profiles' | 'ehrs' | 'carePlans'>
+  services: Pick<Services, 'profiles' | 'ehrs' | 'carePlans' | 'events'>
   close(): Promise<void>
 }
 
@@ -32,7 +33,8 @@ export async function openRecords(
   const ehrs = new Ehrs(records)
   const templates = openCarePlanTemplates(config.carePlanTemplates)
   const carePlans = new CarePlans(records, ehrs, sendMail, templates)
-  const services = { profiles: new Profiles(records), ehrs, carePlans }
+  const events = new Events(records, ehrs, carePlans)
+  const services = { profiles: new Profiles(records), ehrs, carePlans, events }
   const needed = Object.values(services).flatMap((service) => service.indexes())
   for (const [collection, indexes] of [...Object.entries(auditIndexes), ...needed]) {
     if (indexes.length > 0) await db.collection(collection).createIndexes(indexes)

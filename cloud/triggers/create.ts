@@ -61,9 +61,10 @@ async function placeOf(
   values: Values,
 ): Promise<Place> {
   // The schemas have made sure that these are texts where the class has them.
-  const { subjectId, ehrId, carePlanId = '', goalId } = values as Record<string, string>
+  const { subjectId, ehrId, carePlanId, goalId } = values as Record<string, string>
   if (subjectId !== undefined) return placeEhr(records, request, caller, subjectId)
   if (className === 'CarePlan') return placeCarePlan(records, caller, ehrId ?? '')
+  if (carePlanId === undefined) return placeInEhr(records, caller, ehrId ?? '')
   const place = await placeInPlan(plans, caller, carePlanId, ehrId)
   if (goalId !== undefined) await requireOpenGoal(records, caller, goalId, carePlanId)
   const violations = await crowding(records, className, { carePlanId, goalId })
@@ -91,6 +92,13 @@ async function placeCarePlan(database: Database, caller: Caller, ehrId: string):
   const id = newId()
   await together(database, (session) => createPlanRoles(database, session, ehrId, id))
   return { id, permissions: planPermissions(ehrId, id, subjectId) }
+}
+
+/** What belongs to no care plan is for those who see the EHR. */
+async function placeInEhr(database: Database, caller: Caller, ehrId: string): Promise<Place> {
+  const subjectId = await subjectOfWritableEhr(database, caller, ehrId)
+  if (subjectId === undefined) throw notFound()
+  return { permissions: ehrPermissions(ehrId, subjectId) }
 }
 
 /** What is registered in a care plan is for those who see the plan. */

@@ -7,7 +7,7 @@ import type { Values } from '../class-rules.ts'
 import { createFaults, type Faults, updateFaults } from '../validation.ts'
 import { alreadyClosed } from './rules.ts'
 
-type PlanClass = 'CarePlan' | 'Goal' | 'Task'
+type PlanClass = 'CarePlan' | 'Goal' | 'Task' | 'Event'
 
 /** The record as the class family's clients write it, which is what its rules judge. */
 function classForm(className: PlanClass, record: object): Record<string, unknown> {
@@ -23,7 +23,11 @@ const isWritten = (name: string): boolean => !(KEPT as string[]).includes(name)
 const isMoment = (properties: object, name: string): boolean =>
   (properties as Record<string, { properties?: object }>)[name]?.properties !== undefined &&
   '__type' in ((properties as Record<string, { properties: object }>)[name]?.properties ?? {})
-const momentOf = (date: unknown) => ({ __type: 'Date', iso: `${date}T00:00:00.000Z` })
+/** Of a date or a time. */
+const momentOf = (time: unknown) => ({
+  __type: 'Date',
+  iso: /^.{10}$/.test(String(time)) ? `${time}T00:00:00.000Z` : time,
+})
 
 /** @throws RuleViolated when the class family would refuse to create this */
 export function judgeNew(className: PlanClass, record: object): void {
@@ -31,11 +35,11 @@ export function judgeNew(className: PlanClass, record: object): void {
 }
 
 /** @throws RuleViolated when the class family would refuse to make `next` of `now` */
-export function judgeChange<T extends { status: string }>(className: PlanClass, now: T, next: T): T {
+export function judgeChange<T extends object>(className: PlanClass, now: T, next: T): T {
   const [before, after] = [classForm(className, now), classForm(className, next)]
   const names = new Set([...Object.keys(before), ...Object.keys(after)])
   const changed = [...names].filter((name) => !isDeepStrictEqual(before[name], after[name]))
-  const closedBefore = changed.includes('status') && now.status !== 'ACTIVE'
+  const closedBefore = changed.includes('status') && before.status !== 'ACTIVE'
   refuse(updateFaults(className, after as Values, changed), closedBefore ? [alreadyClosed] : [])
   return next
 }
