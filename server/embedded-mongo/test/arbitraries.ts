@@ -156,7 +156,7 @@ const condition = (name: string): fc.Arbitrary<Document> => {
 const conditions = path.chain(condition)
 const conjunction = fc.array(conditions, { minLength: 1, maxLength: 3 })
 
-export const filter: fc.Arbitrary<Filter<Document>> = fc.oneof(
+const filter: fc.Arbitrary<Filter<Document>> = fc.oneof(
   sometimes(5, conditions),
   sometimes(
     4,
