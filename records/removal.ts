@@ -23,16 +23,25 @@ const LONGEST_REQUEST_MS = 60_000
 
 const removals = (database: Database): Collection<Removal> => database.db.collection<Removal>('Removal')
 
-const recentlyRemoved = new Map<string, number>()
+/** The removals of the last minute in this process, and whether they came about. */
+const recent = new Map<string, { at: number; done: Promise<boolean> }>()
 
 /** Whether this EHR, care plan or goal was removed here while a request could have been writing into it. */
-export const wasRemoved = (...ids: unknown[]): boolean =>
-  ids.some((id) => typeof id === 'string' && recentlyRemoved.has(id))
+export async function wasRemoved(...ids: unknown[]): Promise<boolean> {
+  for (const id of ids) if (await recent.get(String(id))?.done) return true
+  return false
+}
 
-function remember(objectId: string): void {
-  const now = Date.now()
-  for (const [id, at] of recentlyRemoved) if (now - at > LONGEST_REQUEST_MS) recentlyRemoved.delete(id)
-  recentlyRemoved.set(objectId, now)
+/** Lets requests that end meanwhile wait for the outcome: a removal that fails takes nothing back. */
+async function remembered(objectId: string, removal: Promise<void>): Promise<void> {
+  const at = Date.now()
+  for (const [id, { at: then }] of recent) if (at - then > LONGEST_REQUEST_MS) recent.delete(id)
+  const done = removal.then(
+    () => true,
+    () => false,
+  )
+  recent.set(objectId, { at, done })
+  await removal
 }
 
 /**
@@ -47,13 +56,25 @@ export async function removeWithAll(
   objectId: string,
   callerId: string | undefined,
 ): Promise<void> {
-  remember(objectId)
-  await together(database, async (session) => {
+  const removal = together(database, async (session) => {
     const left = { _rperm: [], _wperm: callerId === undefined ? [] : [callerId] }
     await documentsOf(database, className).updateOne({ _id: objectId }, { $set: left }, { session })
     await removeContents(database, session, className, objectId)
-    const removal = { _id: `${className}$${objectId}`, className, objectId, at: new Date() }
-    await removals(database).replaceOne({ _id: removal._id }, removal, { session, upsert: true })
+    const row = { _id: `${className}$${objectId}`, className, objectId, at: new Date() }
+    await removals(database).replaceOne({ _id: row._id }, row, { session, upsert: true })
+  })
+  await remembered(objectId, removal)
+}
+
+/** Takes back what was written into something that is gone by now, a care plan with its roles. */
+export async function takeBack(
+  database: Database,
+  className: EhrCollection,
+  objectId: string,
+): Promise<void> {
+  await together(database, async (session) => {
+    if (className === 'CarePlan') await removeContents(database, session, className, objectId)
+    await documentsOf(database, className).deleteOne({ _id: objectId }, { session })
   })
 }
 

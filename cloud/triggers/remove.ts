@@ -1,8 +1,8 @@
 import type Parse from 'parse/node'
 import { announceWrite } from '../../records/announce.ts'
 import { isPermitted } from '../../records/caller.ts'
-import { type Database, documentsOf } from '../../records/database.ts'
-import { isContainer, removeWithAll, wasRemoved } from '../../records/removal.ts'
+import type { Database } from '../../records/database.ts'
+import { isContainer, removeWithAll, takeBack, wasRemoved } from '../../records/removal.ts'
 import type { Records } from '../../records/transaction.ts'
 import type { ClassName } from '../../schemas/classes.ts'
 import { callerOf } from '../caller.ts'
@@ -33,6 +33,5 @@ export async function afterCreate(
   object: Parse.Object,
 ): Promise<void> {
   const { ehrId, carePlanId, goalId } = object.attributes
-  if (wasRemoved(ehrId, carePlanId, goalId))
-    await documentsOf(database, className).deleteOne({ _id: object.id ?? '' })
+  if (await wasRemoved(ehrId, carePlanId, goalId)) await takeBack(database, className, object.id ?? '')
 }

@@ -2,7 +2,7 @@ import type Parse from 'parse/node'
 import { announceWrite } from '../../records/announce.ts'
 import { alreadyClosed } from '../../records/care-plans/rules.ts'
 import { classRules } from '../../records/class-rules.ts'
-import { type Database, documentsOf } from '../../records/database.ts'
+import type { Database } from '../../records/database.ts'
 import type { Records } from '../../records/transaction.ts'
 import { updateFaults } from '../../records/validation.ts'
 import type { ClassName } from '../../schemas/classes.ts'
@@ -43,14 +43,22 @@ function writeTogether(
   object.set(derived?.(values) ?? {})
 }
 
+interface Closable {
+  _id: string
+  status: string
+  version: number
+}
+
 /**
  * A status leaves ACTIVE once. Two that close at the same instant both read ACTIVE: the database decides,
- * before Parse writes the whole update.
+ * before Parse writes the whole update. That makes two writes of it, hence two versions.
  */
-async function close(database: Database, className: ClassName, object: Parse.Object): Promise<void> {
-  const { matchedCount } = await documentsOf(database, className).updateOne(
-    { _id: object.id ?? '', status: 'ACTIVE' },
-    { $set: { status: object.get('status') } },
-  )
+async function close({ db }: Database, className: ClassName, object: Parse.Object): Promise<void> {
+  const { matchedCount } = await db
+    .collection<Closable>(className)
+    .updateOne(
+      { _id: object.id ?? '', status: 'ACTIVE' },
+      { $set: { status: object.get('status') }, $inc: { version: 1 } },
+    )
   if (matchedCount === 0) throw invalid(alreadyClosed)
 }

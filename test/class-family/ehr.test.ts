@@ -121,6 +121,20 @@ describe('Ehr', () => {
     assertError(await classesOf(stranger).put('Ehr', ehrId, { subjectId: stranger.id }), 101)
   })
 
+  it('leaves nothing behind of what is being registered while it is deleted', async () => {
+    const user = await newUser()
+    const { ehrId, carePlanId } = await newPlan(user)
+    const { post } = classesOf(user)
+    const work = Array.from({ length: 24 }, (_, i) => {
+      if (i === 12) return classesOf(user).delete('Ehr', ehrId)
+      return i % 2 ? post('CarePlan', { ehrId, name: 'x' }) : post('BloodPressure', newPressure(carePlanId))
+    })
+    for (const { status } of await Promise.all(work))
+      assert.ok([200, 201, 404].includes(status), String(status))
+    for (const name of ['CarePlan', 'BloodPressure']) assert.equal(await countIn(name, { ehrId }), 0)
+    assert.equal(await countIn('_Join:roles:_Role', { owningId: { $regex: ehrId } }), 0)
+  })
+
   it('takes with it all that is registered under it, with its roles', async () => {
     const user = await newUser()
     const { ehrId, carePlanId } = await newPlan(user)

@@ -34,6 +34,19 @@ describe('removal', () => {
     await classesOf(owner).get('Ehr', ehrId).expect(200)
   })
 
+  it('that fails takes nothing back', async () => {
+    const { carePlanId } = await newPlan(owner)
+    const broken = {
+      db: service.db,
+      client: {
+        withSession: () => Promise.reject(new Error('no database')),
+      } as unknown as typeof service.client,
+    }
+    await assert.rejects(removeWithAll(broken, 'CarePlan', carePlanId, owner.id), /no database/)
+    const { body } = await classesOf(owner).post('BloodPressure', newPressure(carePlanId)).expect(201)
+    await classesOf(owner).get('BloodPressure', body.objectId).expect(200)
+  })
+
   it('leaves other EHRs and care plans alone', async () => {
     const [kept, gone] = [await newPlan(owner), await newPlan(owner)]
     const pressure = await classesOf(owner).post('BloodPressure', newPressure(kept.carePlanId)).expect(201)
