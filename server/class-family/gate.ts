@@ -5,7 +5,6 @@ import { checkBody } from './body.ts'
 import type { Call } from './call.ts'
 import { distinctValues } from './distinct.ts'
 import { checkListFields, type ListQuery, readListQuery } from './list-query.ts'
-import { checkOperations } from './operations.ts'
 import { code, type ParseRequest, Refusal } from './parse-request.ts'
 import { checkOperations, checkWritten } from './written.ts'
 
@@ -42,9 +41,6 @@ async function check(req: ParseRequest, calls: Call[], open: boolean): Promise<L
   if (!open && !isMaster && !user && !calls.every(isOpenToAll))
     throw new Refusal(401, code.invalidSession, 'Invalid session token')
   calls.forEach(checkAccountFields)
-  for (const { method, path, carrier } of calls)
-    if (carrier.body && (method === 'POST' || method === 'PUT'))
-      await checkOperations(req, classOf(path), carrier.body)
   if (plain(req.path) === '/login') keepOutOfUrl(req)
   for (const { method, path, carrier } of calls.filter(isWrite)) {
     checkWritten(carrier.body, method)

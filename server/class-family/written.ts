@@ -29,7 +29,8 @@ const operands: Record<string, string> = {
 }
 
 /**
- * Refuses operations on properties of another type, which Parse fails on.
+ * Refuses operations on properties of another type, which Parse fails on. Of what lies inside an object nobody knows
+ * the type: there only Delete is possible.
  * @throws Refusal 400/111
  */
 export async function checkOperations(req: ParseRequest, className: string, body: unknown): Promise<void> {
@@ -39,7 +40,7 @@ export async function checkOperations(req: ParseRequest, className: string, body
   const shape = await schema.getOneSchema(className).catch(() => undefined)
   for (const [name, { __op: operation }] of operations) {
     const expected = operands[operation]
-    const { type } = shape?.fields[name] ?? {}
+    const type = name.includes('.') ? 'Object' : shape?.fields[name]?.type
     if (expected && type && type !== expected)
       refuse(code.incorrectType, `${name} is a ${type}: it has no operation ${operation}`)
   }
