@@ -6,12 +6,12 @@ import { type ServiceProcess, startProcess, stopProcess } from './process.ts'
 
 const run = promisify(execFile)
 
-/** The commands of the README's tour in one language. */
+/** The commands of the README's tour in one language, one part after the other. */
 function tour(language: string): string {
   const readme = readFileSync('README.md', 'utf8')
-  const block = new RegExp(`^\`\`\`${language} tour\\n([\\s\\S]*?)^\`\`\``, 'm').exec(readme)?.[1]
-  assert.ok(block, `the README has a tour in ${language}`)
-  return block
+  const parts = [...readme.matchAll(new RegExp(`^\`\`\`${language} tour\\n([\\s\\S]*?)^\`\`\``, 'gm'))]
+  assert.ok(parts.length > 0, `the README has a tour in ${language}`)
+  return parts.map(([, commands]) => commands).join('\n')
 }
 
 describe('the tour of the README', function suite() {
@@ -26,12 +26,15 @@ describe('the tour of the README', function suite() {
   })
   after(() => stopProcess(service))
 
-  it('works with curl, from sign-up to a query and a function', async () => {
+  it('works with curl, from sign-up to two people on one care plan', async () => {
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', tour('sh')], { env })
     assert.match(stdout, /"systolic":142/)
     assert.match(stdout, /"results":\[\{/)
     assert.match(stdout, /"bmi":22.9/)
     assert.match(stdout, /"displayName":"Ann Example"/)
+    assert.match(stdout, /"name":"Buy good shoes"/)
+    assert.match(stdout, /"status":"COMPLETED"/)
+    assert.match(stdout, /"action":"update","type":"Task"/)
   })
 
   it('works with the Parse JavaScript SDK', async () => {
