@@ -33,7 +33,7 @@ export async function wasRemoved(...ids: unknown[]): Promise<boolean> {
 }
 
 /** Lets requests that end meanwhile wait for the outcome: a removal that fails takes nothing back. */
-async function remembered(objectId: string, removal: Promise<void>): Promise<void> {
+export async function remembered(objectId: string, removal: Promise<void>): Promise<void> {
   const at = Date.now()
   for (const [id, { at: then }] of recent) if (at - then > LONGEST_REQUEST_MS) recent.delete(id)
   const done = removal.then(
@@ -43,6 +43,9 @@ async function remembered(objectId: string, removal: Promise<void>): Promise<voi
   recent.set(objectId, { at, done })
   await removal
 }
+
+/** It is there again. */
+export const forgetRemoval = (objectId: string): boolean => recent.delete(objectId)
 
 /**
  * Removes all that hangs on an EHR, a care plan or a goal, together or not at all, and leaves the object itself as

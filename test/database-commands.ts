@@ -10,13 +10,15 @@ const { Connection }: { Connection: { prototype: { command: Send } } } = createR
   'mongodb/lib/cmap/connection',
 )
 
-/** The commands on classes, users, roles and other records that some work sends to the database. */
-export async function commandsOf(work: () => PromiseLike<unknown>): Promise<Document[]> {
+const ofClasses = /^(_User|_Role|_Join.*|[A-Z][A-Za-z]+)$/
+
+/** The commands on classes, users, roles and other collections that some work sends to the database. */
+export async function commandsOf(work: () => PromiseLike<unknown>, others = /^$/): Promise<Document[]> {
   const commands: Document[] = []
   const { command: send } = Connection.prototype
   Connection.prototype.command = function (namespace, command, ...more) {
     const commandName = Object.keys(command)[0] ?? ''
-    if (/^(_User|_Role|_Join.*|[A-Z][A-Za-z]+|(ehr|plan|history)\.\w+)$/.test(command[commandName]))
+    if (ofClasses.test(command[commandName]) || others.test(command[commandName]))
       commands.push({ ...command, commandName })
     return send.call(this, namespace, command, ...more)
   }

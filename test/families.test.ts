@@ -200,10 +200,14 @@ describe('both families', () => {
       await classes(one).get('CarePlan', plan).expect(200)
       assert.equal((await classes(one).list('Task', {}).expect(200)).body.results.length, 1)
 
-      await newPlan(other)
+      const kept = await newPlan(other)
       await classes(other).delete('Ehr', other.ehrId).expect(200)
       assert.deepEqual(ok(await other.call('GET', '/ehr')).items, [])
       refused(await other.call('GET', `/ehr/${other.ehrId}/careplan`), 404, 'not-found')
+      assert.equal(ok(await admin.call('POST', `/med/ehr/${other.ehrId}/restore`)).version, 3)
+      ok(await other.call('POST', `careplan/${kept}/goal`, { name: 'x' }), 201)
+      await classes(other).post('Goal', { ehrId: other.ehrId, carePlanId: kept, name: 'y' }).expect(201)
+      assert.equal(ok(await other.call('GET', `careplan/${kept}`)).goals.length, 2)
     })
   })
 

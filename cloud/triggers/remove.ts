@@ -2,6 +2,7 @@ import type Parse from 'parse/node'
 import { announceWrite } from '../../records/announce.ts'
 import { isPermitted } from '../../records/caller.ts'
 import type { Database } from '../../records/database.ts'
+import { leaveToParse } from '../../records/ehrs/removed.ts'
 import { isContainer, removeWithAll, takeBack, wasRemoved } from '../../records/removal.ts'
 import type { Records } from '../../records/transaction.ts'
 import type { ClassName } from '../../schemas/classes.ts'
@@ -22,8 +23,9 @@ export async function beforeDelete(
   const id = object.id ?? ''
   const ehrId = className === 'Ehr' ? id : object.get('ehrId')
   await announceWrite(records, caller, { action: 'delete', collection: className, id, ehrId, changed: [] })
-  if (isContainer(className))
-    await removeWithAll(records, className, id, caller.unrestricted ? undefined : caller.userId)
+  const by = caller.unrestricted ? undefined : caller.userId
+  if (className === 'Ehr') await leaveToParse(records, id, by)
+  else if (isContainer(className)) await removeWithAll(records, className, id, by)
 }
 
 /** What was written into an EHR, a care plan or a goal while that was being removed goes with it. */

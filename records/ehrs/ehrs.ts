@@ -9,6 +9,7 @@ import type { Caller } from '../caller.ts'
 import type { Page, PageQuery } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import { unlessMade } from '../profiles/once.ts'
+import { remembered } from '../removal.ts'
 import { createEhrRoles } from '../roles.ts'
 import { Store } from '../store.ts'
 import { inTransaction, type Records } from '../transaction.ts'
@@ -69,12 +70,13 @@ export class Ehrs {
    */
   async remove(caller: Caller, id: string, ifMatch: readonly number[] | '*' | undefined): Promise<void> {
     const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
-    await inTransaction(this.#records, async (tx) => {
+    const removal = inTransaction(this.#records, async (tx) => {
       const { subjectId } = await this.store.get(by, { id }, { tx })
       if (!by.unrestricted && subjectId !== caller.userId) throw new ServiceError('Forbidden')
       await removeSoftly(this.#records, tx, { ehrId: id, subjectId })
       await this.store.remove(by, { id }, { tx, ifMatch })
     })
+    await remembered(id, removal)
   }
 
   /**

@@ -5,9 +5,9 @@ import { takeTurn, turnsOf } from '../care-plans/context.ts'
 import { type Database, documentsOf, together } from '../database.ts'
 import { changeOf, forgetChanges, forgetChangesOf } from '../history.ts'
 import type { ParseDocument } from '../parse-format.ts'
-import { contentsOf, removeContents } from '../removal.ts'
+import { contentsOf, forgetRemoval, remembered, removeContents } from '../removal.ts'
 import { accessesOf } from '../resource.ts'
-import type { Records, Transaction } from '../transaction.ts'
+import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 
 /** An EHR that is gone for everyone, and can be brought back for a while. */
 export interface RemovedEhr {
@@ -55,6 +55,26 @@ export async function removeSoftly(
   await hide(records, ehrId, tx)
 }
 
+/**
+ * The same before Parse Server deletes the EHR's own document, which nobody sees any more.
+ * @param callerId who deletes; none when it is the service
+ */
+export async function leaveToParse(
+  records: Records,
+  ehrId: string,
+  callerId: string | undefined,
+): Promise<void> {
+  const removal = inTransaction(records, async (tx) => {
+    const { session } = tx
+    const ehrs = documentsOf(records, 'Ehr')
+    const ehr = await ehrs.findOne({ _id: ehrId }, { session })
+    await removeSoftly(records, tx, { ehrId, subjectId: String(ehr?.subjectId) })
+    const left = { _rperm: [], _wperm: callerId === undefined ? [] : [callerId] }
+    await ehrs.updateOne({ _id: ehrId }, { $set: left }, { session })
+  })
+  await remembered(ehrId, removal)
+}
+
 /** Hides what belongs to the EHR and is not hidden yet. */
 async function hide(database: Database, ehrId: string, tx?: Transaction): Promise<void> {
   for (const name of contentsOf('Ehr')) {
@@ -88,7 +108,10 @@ export async function restoreRemoved(
   const { document, ofAccount } = removed
   // The removal was a version of its own.
   const version = document.version + 2
-  await documentsOf(records, 'Ehr').insertOne({ ...document, version, _updated_at: now }, { session })
+  // There may be what Parse Server should have deleted.
+  const restored = { ...document, version, _updated_at: now }
+  await documentsOf(records, 'Ehr').replaceOne({ _id: ehrId }, restored, { session, upsert: true })
+  forgetRemoval(ehrId)
   for (const name of contentsOf('Ehr')) {
     const shown = { $substrCP: ['$$who', MARK.length, { $strLenCP: '$$who' }] }
     await records.db
@@ -119,6 +142,7 @@ export async function sweepRemovedEhrs(database: Database, now: Date): Promise<v
   await forgetChangesOf(database.db, new Set(gone.map(({ _id }) => _id)))
   for (const { _id } of gone) {
     await together(database, (session) => removeContents(database, session, 'Ehr', _id))
+    await documentsOf(database, 'Ehr').deleteOne({ _id, _rperm: [] })
     await turnsOf(database).deleteOne({ _id })
     await removedEhrs(database).deleteOne({ _id })
   }
