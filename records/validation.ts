@@ -1,7 +1,8 @@
 import { type ClassName, classes } from '../schemas/classes.ts'
 import { classChecks } from '../schemas/registry.ts'
 import type { Violation } from '../schemas/violation.ts'
-import { classRules, type Values } from './class-rules.ts'
+import type { Values } from './class-rule.ts'
+import { classRules } from './class-rules.ts'
 
 /** What is wrong with an object: what is missing comes first, the rest is only judged when nothing is. */
 export interface Faults {

@@ -25,10 +25,9 @@ export function checkOf(schema: TSchema): Check {
   return (value) => (validate(value) ? [] : violationsOf(validate.errors))
 }
 
-type Checks = { [use in 'stored' | 'create' | 'update']: Check }
+type Checks = { [use in 'create' | 'update']: Check }
 
 const checksOf = (name: ClassName): Checks => ({
-  stored: checkOf(classes[name].stored),
   create: checkOf(classes[name].create),
   update: checkOf(classes[name].update),
 })

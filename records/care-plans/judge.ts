@@ -3,7 +3,7 @@ import { classes } from '../../schemas/classes.ts'
 import { KEPT } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/violation.ts'
-import type { Values } from '../class-rules.ts'
+import type { Values } from '../class-rule.ts'
 import { createFaults, type Faults, updateFaults } from '../validation.ts'
 import { alreadyClosed } from './rules.ts'
 

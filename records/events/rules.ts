@@ -1,5 +1,5 @@
 import type { Violation } from '../../schemas/violation.ts'
-import type { ClassRules, Values } from '../class-rules.ts'
+import type { ClassRules, Values } from '../class-rule.ts'
 import { payloadViolations } from '../payload.ts'
 
 const DAY_MS = 86_400_000
