@@ -1,4 +1,4 @@
-/** The other side of the path-family benchmark: what one would write by hand with Express, jose and the driver. */
+/** The other side of the benchmarks of the path family: what one would write by hand with Express, jose and the driver. */
 import { hash, verify } from '@node-rs/bcrypt'
 import express, { type RequestHandler } from 'express'
 import { generateKeyPair, jwtVerify, SignJWT } from 'jose'
@@ -14,6 +14,13 @@ const sessions = collection('sessions')
 const persons = collection('persons')
 const contacts = collection('contacts')
 await contacts.createIndex({ owner: 1, createdAt: 1 })
+const ehrs = collection('Ehr')
+const plans = collection('CarePlan')
+const goals = collection('Goal')
+const tasks = collection('Task')
+await goals.createIndex({ carePlanId: 1 })
+await tasks.createIndex({ carePlanId: 1 })
+await tasks.createIndex({ ehrId: 1, status: 1, dueDate: 1 })
 const { privateKey, publicKey } = await generateKeyPair('ES256')
 
 const requireToken: RequestHandler = async (request, response, next) => {
@@ -30,9 +37,8 @@ const app = express().use(express.json())
 app.post('/users', async ({ body: { id, email, password, person, ofPerson } }, response) => {
   await users.insertOne({ _id: id, email, password: await hash(password, 10) })
   await persons.insertOne({ _id: id, ...person })
-  await contacts.insertMany(
-    ofPerson.map((contact: Document) => ({ ...contact, owner: id, createdAt: new Date() })),
-  )
+  const owned = ofPerson.map((contact: Document) => ({ ...contact, owner: id, createdAt: new Date() }))
+  if (owned.length > 0) await contacts.insertMany(owned)
   response.json({})
 })
 app.post('/login', async ({ body: { email, password } }, response) => {
@@ -62,5 +68,40 @@ app.put('/profile/:id/contact/:contact', requireToken, async ({ params, body }, 
     { returnDocument: 'after' },
   )
   response.json(found)
+})
+app.get('/med/:id/:ehrId/careplan/todo', requireToken, async ({ params, query }, response) => {
+  const { id, ehrId } = params
+  const open = tasks.find({ ehrId, status: 'ACTIVE', _rperm: id }).sort({ dueDate: 1 })
+  response.json(await open.limit(Number(query.limit)).toArray())
+})
+app.get('/med/:id/:ehrId/careplan/:plan', requireToken, async ({ params }, response) => {
+  const { id, ehrId, plan: _id = '' } = params
+  const plan = await plans.findOne({ _id, ehrId, _rperm: id })
+  if (!plan) return void response.status(404).end()
+  const ofPlan = { carePlanId: _id, _rperm: id }
+  const [itsGoals, itsTasks] = await Promise.all([goals.find(ofPlan).toArray(), tasks.find(ofPlan).toArray()])
+  const withTasks = itsGoals.map((goal) => ({
+    ...goal,
+    tasks: itsTasks.filter(({ goalId }) => goalId === goal._id),
+  }))
+  response.json({ ...plan, goals: withTasks })
+})
+app.post('/med/:id/:ehrId/careplan', requireToken, async ({ params, body }, response) => {
+  const { id = '', ehrId = '' } = params
+  if (!(await ehrs.findOne({ _id: ehrId, _wperm: id }))) return void response.status(404).end()
+  const permissions = { _rperm: [id], _wperm: [id] }
+  const plan = { _id: crypto.randomUUID(), ...body, ehrId, status: 'ACTIVE', version: 1, ...permissions }
+  await plans.insertOne(plan)
+  response.status(201).json(plan)
+})
+app.put('/med/:id/:ehrId/careplan/:plan', requireToken, async ({ params, body }, response) => {
+  const { id, ehrId, plan: _id = '' } = params
+  const found = await plans.findOneAndUpdate(
+    { _id, ehrId, _wperm: id },
+    { $set: body, $inc: { version: 1 } },
+    { returnDocument: 'after' },
+  )
+  if (found) response.json(found)
+  else response.status(404).end()
 })
 app.listen(Number(process.env.PORT), '127.0.0.1')

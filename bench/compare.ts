@@ -14,6 +14,13 @@ export interface Workload<S> {
   connections?: number
 }
 
+/** What a side gave in one round, or in the median of all: requests a second, and milliseconds. */
+export interface Figures {
+  rate: number
+  p50: number
+  p99: number
+}
+
 /** One of the services that are compared: a process of its own. */
 export interface Side {
   name: string
@@ -33,6 +40,20 @@ export async function startSide(name: string, script: string, env: NodeJS.Proces
   const url = `http://127.0.0.1:${port}`
   await answering(url)
   return { name, url, child, headers: { 'Content-Type': 'application/json' } }
+}
+
+/** The database of a side, by the side's name. */
+export const databaseUri = (engineUri: string, name: string): string =>
+  `${engineUri.replace(/\/+$/, '')}/${name}`
+
+/** The side's requests are from now on those of who logs in, for a quarter of an hour. */
+export async function signIn(
+  side: Side,
+  path: string,
+  credentials: { email: string; password: string },
+): Promise<void> {
+  const { authToken = '' } = await post(side, path, credentials)
+  side.headers.Authorization = `Bearer ${authToken}`
 }
 
 export async function stopSide({ child }: Side): Promise<void> {
@@ -72,37 +93,51 @@ export async function post(side: Side, path: string, body: object): Promise<Reco
   return json
 }
 
+export const get = (path: string): Request => ({ method: 'GET', path })
+export const send = (method: 'POST' | 'PUT', path: string, body: object): Request => ({
+  method,
+  path,
+  body: JSON.stringify(body),
+})
+
 /**
  * Asks the sides in turn, round by round, so that the machine's moods meet all of them, and writes a table: requests
- * a second of each, the median of the rounds, and the first side's in relation to the others'.
+ * a second of each, the median of the rounds, the first side's in relation to the others', and p50/p99 of each.
+ * @returns the medians, by workload, in the order of the sides
  */
 export async function compare<S extends Side>(
   sides: readonly S[],
   workloads: Record<string, Workload<S>>,
-): Promise<void> {
-  const [first = '', ...others] = sides.map(({ name }) => name)
-  process.stdout.write(`requests/s, median of ${rounds} rounds of ${seconds} s each\n\n`)
-  writeRow('workload', ['clients', first, ...others, ...others.map((name) => `/${name}`)])
+): Promise<Map<string, Figures[]>> {
+  const names = sides.map(({ name }) => name)
+  const of = names.slice(1).map((name) => `/${name}`)
+  process.stdout.write(`requests/s, median of ${rounds} rounds of ${seconds} s each; p50/p99 in ms\n\n`)
+  writeRow('workload', ['clients', ...names, ...of, ...names.map((name) => `${name} ms`)])
+  const measured = new Map<string, Figures[]>()
   for (const [name, { requests, connections = many }] of Object.entries(workloads)) {
-    const figures = sides.map((): number[] => [])
+    const figures = sides.map((): Figures[] => [])
     for (let round = 0; round < rounds; round++)
       for (const [i, side] of sides.entries())
         figures[i]?.push(await measure(side, requests(side), connections))
-    const [ours = 0, ...theirs] = figures.map(median)
-    const rates = [ours, ...theirs].map((rate) => rate.toFixed(rate < 100 ? 1 : 0))
-    writeRow(name, [String(connections), ...rates, ...theirs.map((rate) => (ours / rate).toFixed(2))])
+    const medians = figures.map(medianOf)
+    measured.set(name, medians)
+    const rates = medians.map(({ rate }) => rate.toFixed(rate < 100 ? 1 : 0))
+    const ratios = medians.slice(1).map(({ rate }) => ((medians[0]?.rate ?? 0) / rate).toFixed(2))
+    const latencies = medians.map(({ p50, p99 }) => `${p50}/${p99}`)
+    writeRow(name, [String(connections), ...rates, ...ratios, ...latencies])
   }
+  return measured
 }
 
 const writeRow = (name: string, cells: string[]) =>
-  process.stdout.write(`${name.padEnd(18)}${cells.map((cell) => cell.padStart(10)).join('')}\n`)
+  process.stdout.write(`${name.padEnd(18)}${cells.map((cell) => cell.padStart(14)).join('')}\n`)
 
 /** Each connection begins elsewhere in the requests, so that no two ask for the same thing at the same time. */
 async function measure(
   { name, url, headers }: Side,
   requests: Request[],
   connections: number,
-): Promise<number> {
+): Promise<Figures> {
   let clients = 0
   const setupClient = (client: { setRequests(requests: Request[]): void }) => {
     const from = Math.floor((clients++ * requests.length) / connections)
@@ -112,8 +147,15 @@ async function measure(
   const result = await autocannon(options as autocannon.Options)
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${name}: ${result.non2xx} refused, ${result.errors} failed`)
-  return result.requests.total / result.duration
+  const { p50, p99 } = result.latency
+  return { rate: result.requests.total / result.duration, p50, p99 }
 }
 
 const median = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+const medianOf = (figures: Figures[]): Figures => ({
+  rate: median(figures.map(({ rate }) => rate)),
+  p50: median(figures.map(({ p50 }) => p50)),
+  p99: median(figures.map(({ p99 }) => p99)),
+})

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 
-/** The benchmarks, each a module that runs when it is imported. */
-const benches: Record<string, { about: string; run(): Promise<unknown> }> = {
+/** The benchmarks, each a module that runs when it is imported, or that exports what runs it. */
+const benches: Record<string, { about: string; run(items: string): Promise<unknown> }> = {
   'class-family': {
     about: 'the class family against a bare Parse Server: GET one, list of 20, POST, PUT',
     run: () => import('./class-family.ts'),
@@ -10,18 +10,32 @@ const benches: Record<string, { about: string; run(): Promise<unknown> }> = {
     about: 'profiles against a bare Express and a bare Parse Server: GET, list, PUT, login',
     run: () => import('./path-family.ts'),
   },
+  clinical: {
+    about: 'care plans against a bare Express and a bare Parse Server, with ever more items',
+    run: async (items) => (await import('./clinical.ts')).clinical(items),
+  },
 }
 
 const { values, positionals } = parseArgs({
-  options: { help: { type: 'boolean', short: 'h' } },
+  options: {
+    help: { type: 'boolean', short: 'h' },
+    items: { type: 'string', default: '1000,100000,1000000' },
+  },
   allowPositionals: true,
 })
 const chosen = benches[positionals[0] ?? '']
 
 if (values.help || !chosen) {
   const list = Object.entries(benches).map(([name, { about }]) => `  ${name.padEnd(16)}${about}\n`)
-  process.stdout.write(`Usage: npm run bench <name>\n\n${list.join('')}`)
+  process.stdout.write(`Usage: npm run bench <name> [-- <options>]
+
+${list.join('')}
+  --items N,N     clinical: how many items are registered (${values.items})
+  --help          this text
+
+  ROUNDS, SECONDS  in the environment: how many rounds (5) of how many seconds each (3)
+`)
   process.exitCode = values.help ? 0 : 1
 } else {
-  await chosen.run()
+  await chosen.run(values.items)
 }

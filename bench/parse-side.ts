@@ -1,5 +1,5 @@
 import { MongoClient } from 'mongodb'
-import { post, type Side, startSide } from './compare.ts'
+import { databaseUri, post, type Side, startSide } from './compare.ts'
 
 const keys = {
   APPLICATION_ID: 'bench-application-id',
@@ -33,7 +33,7 @@ export interface ParseSide extends Side {
 
 /** @param engineUri each side has a database of its own in it, by the side's name */
 export async function startParseSide(name: string, script: string, engineUri: string): Promise<ParseSide> {
-  const mongodbUri = `${engineUri.replace(/\/+$/, '')}/${name}`
+  const mongodbUri = databaseUri(engineUri, name)
   const side = await startSide(name, script, {
     ...keys,
     ...production,

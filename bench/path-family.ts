@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import type { Request } from 'autocannon'
 import { newId } from '../records/id.ts'
 import { startEmbeddedMongo } from '../server/embedded-mongo/index.ts'
-import { compare, post, type Side, startSide, stopSide } from './compare.ts'
+import { compare, get, post, type Side, send, signIn, stopSide } from './compare.ts'
+import { startExpressSide } from './express-side.ts'
 import { account, startParseSide } from './parse-side.ts'
 
 const preloaded = 200
@@ -29,18 +30,10 @@ interface ProfileSide extends Side {
   login: Request
 }
 
-const get = (path: string): Request => ({ method: 'GET', path })
-const send = (method: 'POST' | 'PUT', path: string, body: object): Request => ({
-  method,
-  path,
-  body: JSON.stringify(body),
-})
-
 async function ours(engineUri: string): Promise<ProfileSide> {
   const side = await startParseSide('ours', '../server/main.js', engineUri)
   const { email, password } = account
-  const { authToken = '' } = await post(side, '/auth/login/password', { email, password })
-  side.headers.Authorization = `Bearer ${authToken}`
+  await signIn(side, '/auth/login/password', { email, password })
   side.headers['If-Match'] = '*'
   const at = `/profile/${side.userId}`
   await fetch(side.url + at, { method: 'PUT', headers: side.headers, body: JSON.stringify(person) })
@@ -60,14 +53,11 @@ async function ours(engineUri: string): Promise<ProfileSide> {
 }
 
 async function bareExpress(engineUri: string): Promise<ProfileSide> {
-  const mongodbUri = `${engineUri.replace(/\/+$/, '')}/express`
-  const side = await startSide('A: Express', './bare-express.js', { MONGODB_URI: mongodbUri })
-  const id = newId()
-  const ofPerson = Array.from({ length: preloaded }, (_, i) => ({ _id: newId(), version: 1, ...contact(i) }))
   const { email, password } = account
-  await post(side, '/users', { id, email, password, person, ofPerson })
-  const { authToken = '' } = await post(side, '/login', { email, password })
-  side.headers.Authorization = `Bearer ${authToken}`
+  const ofPerson = Array.from({ length: preloaded }, (_, i) => ({ _id: newId(), version: 1, ...contact(i) }))
+  const side = await startExpressSide(engineUri, person, ofPerson)
+  const id = side.userId
+  await signIn(side, '/login', { email, password })
   return {
     ...side,
     getProfile: get(`/profile/${id}`),

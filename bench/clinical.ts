@@ -1,0 +1,132 @@
+/**
+ * Care plans with goals and tasks, with as many items registered as are asked for: ours with auditing on, against (A)
+ * a handler written by hand with Express, jose and the driver, and (B) a bare Parse Server, whose objects are the
+ * same; all on one engine. The list is that of the open tasks of an EHR by due date, for the path family has none of
+ * blood pressures. Not alike are: Parse shows a plan without its goals and tasks; and our writes keep a history, the
+ * roles of a new plan and the audit in the same transaction.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Request } from 'autocannon'
+import { startEmbeddedMongo } from '../server/embedded-mongo/index.ts'
+import { type Loaded, load, PLAN_ITEMS } from './clinical-data.ts'
+import { compare, databaseUri, type Figures, get, type Side, send, signIn, stopSide } from './compare.ts'
+import { startExpressSide } from './express-side.ts'
+import { account, startParseSide } from './parse-side.ts'
+
+/** A side, and how the four things are asked of it. */
+interface ClinicalSide extends Side {
+  getPlan: Request[]
+  listTasks: Request[]
+  update: Request[]
+  create: Request[]
+}
+
+/** The least that ours is to reach of what the handler written by hand does. */
+const aims: Record<string, number> = { 'GET plan': 0.6, 'list of 100': 0.6, update: 0.5, create: 0.5 }
+const mostGrowth = 1.3
+const plan = { name: 'Lower blood pressure', description: 'Below 140/90 by the summer', notes: 'At home' }
+
+/** The requests of the two that have paths for the resources. */
+const byPath = (base: string, { ehrIds, filledIds, plans }: Loaded) => ({
+  getPlan: plans.map(({ id, ehrId }) => get(`${base}/${ehrId}/careplan/${id}`)),
+  listTasks: filledIds.map((ehrId) => get(`${base}/${ehrId}/careplan/todo?limit=100`)),
+  update: plans.map(({ id, ehrId }, i) =>
+    send('PUT', `${base}/${ehrId}/careplan/${id}`, { ...plan, notes: `corrected ${i}` }),
+  ),
+  create: ehrIds.map((ehrId) => send('POST', `${base}/${ehrId}/careplan`, plan)),
+})
+
+async function ours(engineUri: string, items: number): Promise<ClinicalSide> {
+  const side = await startParseSide('ours', '../server/main.js', engineUri)
+  const loaded = await load(databaseUri(engineUri, 'ours'), 'ours', side.userId, items)
+  await signIn(side, '/auth/login/password', account)
+  side.headers['If-Match'] = '*'
+  return { ...side, ...byPath('/med', loaded) }
+}
+
+async function bareExpress(engineUri: string, items: number): Promise<ClinicalSide> {
+  const side = await startExpressSide(engineUri)
+  const loaded = await load(databaseUri(engineUri, 'express'), side.name, side.userId, items)
+  await signIn(side, '/login', account)
+  return { ...side, ...byPath(`/med/${side.userId}`, loaded) }
+}
+
+async function bareParse(engineUri: string, items: number): Promise<ClinicalSide> {
+  const side = await startParseSide('parse', './bare-parse-server.js', engineUri)
+  const name = 'B: Parse'
+  const loaded = await load(databaseUri(engineUri, 'parse'), name, side.userId, items)
+  const openOf = (ehrId: string) => encodeURIComponent(JSON.stringify({ ehrId, status: 'ACTIVE' }))
+  const at = '/1/classes/CarePlan'
+  return {
+    ...side,
+    name,
+    getPlan: loaded.plans.map(({ id }) => get(`${at}/${id}`)),
+    listTasks: loaded.filledIds.map((ehrId) =>
+      get(`/1/classes/Task?where=${openOf(ehrId)}&order=dueDate&limit=100`),
+    ),
+    update: loaded.plans.map(({ id }, i) => send('PUT', `${at}/${id}`, { ...plan, notes: `corrected ${i}` })),
+    create: loaded.ehrIds.map((ehrId) => send('POST', at, { ...plan, ehrId, status: 'ACTIVE' })),
+  }
+}
+
+async function measured(items: number): Promise<Map<string, Figures[]>> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
+  const engine = await startEmbeddedMongo({ dataDir })
+  const sides = []
+  for (const start of [ours, bareExpress, bareParse]) sides.push(await start(engine.uri, items))
+  process.stdout.write(`\n${items} items: `)
+  const figures = await compare(sides, {
+    'GET plan': { requests: ({ getPlan }) => getPlan },
+    'list of 100': { requests: ({ listTasks }) => listTasks },
+    update: { requests: ({ update }) => update },
+    create: { requests: ({ create }) => create },
+  })
+  for (const side of sides) await stopSide(side)
+  await engine.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+  return figures
+}
+
+const verdict = (met: boolean) => (met ? 'met' : 'MISSED')
+
+function writeAims(figures: Map<string, Figures[]>): void {
+  process.stdout.write('\n')
+  for (const [name, [our, express]] of figures) {
+    const ratio = (our?.rate ?? 0) / (express?.rate ?? 0)
+    const aim = aims[name] ?? 0
+    const line = `${ratio.toFixed(2)} of A: Express, aim >= ${aim}: ${verdict(ratio >= aim)}`
+    process.stdout.write(`${name.padEnd(18)}${line}\n`)
+  }
+}
+
+/** How many times longer a request takes with the most items than with the fewest, of each side. */
+function writeGrowth(least: Map<string, Figures[]>, most: Map<string, Figures[]>): void {
+  process.stdout.write(`\ngrowth, aim of ours <= ${mostGrowth}; then A: Express, B: Parse\n`)
+  for (const [name, before] of least) {
+    const after = most.get(name) ?? []
+    const [our = 0, ...others] = before.map(({ rate }, i) => rate / (after[i]?.rate ?? 0))
+    const theirs = others.map((growth) => growth.toFixed(2)).join(', ')
+    process.stdout.write(`${name.padEnd(18)}${our.toFixed(2)}: ${verdict(our <= mostGrowth)}; ${theirs}\n`)
+  }
+}
+
+/**
+ * @param sizes how many items, separated by commas; the growth is that from the first to the last
+ * @throws RangeError unless each is a whole number of EHRs, and they fit into 10,000
+ */
+export async function clinical(sizes: string): Promise<void> {
+  const numbers = sizes.split(',').map(Number)
+  const least = PLAN_ITEMS * 100
+  if (numbers.some((items) => !(items >= least && items <= 2_000_000) || items % 200 !== 0))
+    throw new RangeError(`--items takes multiples of 200 from ${least} to 2000000, separated by commas`)
+  const all = []
+  for (const items of numbers) {
+    const figures = await measured(items)
+    writeAims(figures)
+    all.push(figures)
+  }
+  const [first, last] = [all[0], all.at(-1)]
+  if (first && last && all.length > 1) writeGrowth(first, last)
+}

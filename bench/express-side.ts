@@ -1,0 +1,21 @@
+import { newId } from '../records/id.ts'
+import { databaseUri, post, type Side, startSide } from './compare.ts'
+import { account } from './parse-side.ts'
+
+/** A service written by hand, in the database `express`, and a user of it who is not logged in yet. */
+export interface ExpressSide extends Side {
+  userId: string
+}
+
+export async function startExpressSide(
+  engineUri: string,
+  person: object = {},
+  ofPerson: object[] = [],
+): Promise<ExpressSide> {
+  const env = { MONGODB_URI: databaseUri(engineUri, 'express') }
+  const side = await startSide('A: Express', './bare-express.js', env)
+  const { email, password } = account
+  const userId = newId()
+  await post(side, '/users', { id: userId, email, password, person, ofPerson })
+  return { ...side, userId }
+}
