@@ -12,8 +12,8 @@ export interface Loaded {
   plans: { id: string; ehrId: string }[]
 }
 
-/** A plan, its goal, the goal's tasks and two blood pressures. */
-export const PLAN_ITEMS = 10
+/** Of an EHR that is filled: 20 plans, each with a goal, the goal's six tasks and two blood pressures. */
+export const EHR_ITEMS = 200
 const TASKS = 6
 const PRESSURES = 2
 const PLANS_PER_EHR = 20
@@ -42,12 +42,13 @@ export async function load(uri: string, name: string, subjectId: string, items: 
     'Ehr',
     ehrIds.map((id) => document(id, { subjectId }, ehrPermissions(id, subjectId))),
   )
-  const plans = Array.from({ length: items / PLAN_ITEMS }, (_, i) => ({
+  const plans = Array.from({ length: (items / EHR_ITEMS) * PLANS_PER_EHR }, (_, i) => ({
     id: newId(),
     ehrId: ehrIds[Math.floor(i / PLANS_PER_EHR)] ?? '',
   }))
   for (let i = 0; i < plans.length; i += STEP) {
-    process.stderr.write(`\r${name}: ${i * PLAN_ITEMS} of ${items} items`)
+    const done = Math.round((i / plans.length) * items)
+    process.stderr.write(`\r${name}: ${done} of ${items} items`)
     const some = plans.slice(i, i + STEP).map(({ id, ehrId }) => registered(id, ehrId, subjectId))
     await Promise.all(
       COLLECTIONS.map((of) =>

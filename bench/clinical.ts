@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Request } from 'autocannon'
 import { startEmbeddedMongo } from '../server/embedded-mongo/index.ts'
-import { type Loaded, load, PLAN_ITEMS } from './clinical-data.ts'
+import { EHR_ITEMS, type Loaded, load } from './clinical-data.ts'
 import { compare, databaseUri, type Figures, get, type Side, send, signIn, stopSide } from './compare.ts'
 import { startExpressSide } from './express-side.ts'
 import { account, startParseSide } from './parse-side.ts'
@@ -114,13 +114,12 @@ function writeGrowth(least: Map<string, Figures[]>, most: Map<string, Figures[]>
 
 /**
  * @param sizes how many items, separated by commas; the growth is that from the first to the last
- * @throws RangeError unless each is a whole number of EHRs, and they fit into 10,000
+ * @throws RangeError unless each is a number that fills whole EHRs
  */
 export async function clinical(sizes: string): Promise<void> {
   const numbers = sizes.split(',').map(Number)
-  const least = PLAN_ITEMS * 100
-  if (numbers.some((items) => !(items >= least && items <= 2_000_000) || items % 200 !== 0))
-    throw new RangeError(`--items takes multiples of 200 from ${least} to 2000000, separated by commas`)
+  if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % EHR_ITEMS === 0))
+    throw new RangeError(`--items takes multiples of ${EHR_ITEMS} from 1000 to 2000000, separated by commas`)
   const all = []
   for (const items of numbers) {
     const figures = await measured(items)

@@ -50,9 +50,9 @@ export const databaseUri = (engineUri: string, name: string): string =>
 export async function signIn(
   side: Side,
   path: string,
-  credentials: { email: string; password: string },
+  { email, password }: { email: string; password: string },
 ): Promise<void> {
-  const { authToken = '' } = await post(side, path, credentials)
+  const { authToken = '' } = await post(side, path, { email, password })
   side.headers.Authorization = `Bearer ${authToken}`
 }
 

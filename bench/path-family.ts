@@ -33,7 +33,7 @@ interface ProfileSide extends Side {
 async function ours(engineUri: string): Promise<ProfileSide> {
   const side = await startParseSide('ours', '../server/main.js', engineUri)
   const { email, password } = account
-  await signIn(side, '/auth/login/password', { email, password })
+  await signIn(side, '/auth/login/password', account)
   side.headers['If-Match'] = '*'
   const at = `/profile/${side.userId}`
   await fetch(side.url + at, { method: 'PUT', headers: side.headers, body: JSON.stringify(person) })
@@ -57,7 +57,7 @@ async function bareExpress(engineUri: string): Promise<ProfileSide> {
   const ofPerson = Array.from({ length: preloaded }, (_, i) => ({ _id: newId(), version: 1, ...contact(i) }))
   const side = await startExpressSide(engineUri, person, ofPerson)
   const id = side.userId
-  await signIn(side, '/login', { email, password })
+  await signIn(side, '/login', account)
   return {
     ...side,
     getProfile: get(`/profile/${id}`),
