@@ -26,6 +26,7 @@ before(async function startOnce() {
       LOGIN_ATTEMPTS: '1000000',
       ACCOUNT_LOGIN_ATTEMPTS: '1000000',
       ADDRESS_RATE: '1000000',
+      ACCOUNT_RATE: '1000000',
       OIDC_ISSUER: `http://127.0.0.1:${await freePort()}`,
       OIDC_CLIENT_ID: 'health-record',
       OIDC_CLIENT_SECRET: 'a-secret-of-the-provider-and-us',

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Document } from 'mongodb'
 import { sweepRemovedEhrs } from '../../records/ehrs/removed.ts'
 import { assertNoScan, commandsOf } from '../database-commands.ts'
 import { service } from '../helper.ts'
 import { newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { newAdmin } from './people.ts'
+import { newAdmin, newPerson } from './people.ts'
 
 const named = (commands: Document[]) =>
   commands.map((command) => `${command.commandName} ${command[command.commandName]}`).sort()
+
+const soon = () => new Date(Date.now() + 1500).toISOString()
 
 describe('the work of the database for care plans', () => {
   let patient: Patient
@@ -45,8 +48,34 @@ describe('the work of the database for care plans', () => {
         `?carePlanId=${id}&limit=1`,
       ])
         ok(await patient.call('GET', `careplan/todo${query}`))
+      const events = `/med/${patient.ehrId}/event`
+      const event = { carePlanId: id, type: 'visit', title: 'x', start: '2026-03-01T08:30:00Z' }
+      const eventId = ok(await patient.call('POST', events, event), 201).id
+      for (const query of [
+        '',
+        '?type=visit&count=true',
+        `?carePlanId=${id}`,
+        `/careplan/${id}`,
+        '-participation',
+      ])
+        ok(await patient.call('GET', `${events}${query}`))
+      ok(await patient.call('GET', `${events}?from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z&limit=1`))
+      ok(await patient.call('PUT', `${events}/${eventId}`, event))
+      ok(await patient.call('DELETE', `${events}/${eventId}`), 204)
       ok(await patient.call('POST', `careplan/${id}/close`, { closeOpen: true }))
       ok(await patient.call('POST', 'careplan/template/asthma', {}), 201)
+      for (const query of ['', '?status=ACTIVE&count=true'])
+        ok(await patient.call('GET', `careplan/${id}/participant${query}`))
+      const { mvUid } = await newPerson()
+      const body = { mvUid, access: 'READ', end: soon() }
+      const { participationId } = ok(await patient.call('POST', `careplan/${id}/participant`, body), 201)
+      const participant = `careplan/${id}/participant/${participationId}`
+      ok(await patient.call('PUT', participant, { access: 'WRITE', end: soon() }))
+      await sleep(2500)
+      ok(await patient.call('DELETE', participant), 204)
+      const settings = `/med/${patient.ehrId}/careplan/${id}/settings`
+      for (const saved of [1, 2]) ok(await patient.call('POST', settings, { saved }))
+      ok(await patient.call('GET', settings))
       ok(await patient.call('GET', '/ehr?limit=1'))
       ok(await patient.call('POST', '/ehr', {}), 201)
       ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
