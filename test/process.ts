@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './helper.ts'
@@ -17,7 +17,17 @@ export interface ServiceProcess {
   ended: Promise<number | null>
 }
 
-export const newDataDir = () => mkdtempSync(join(tmpdir(), 'health-record-process-'))
+const dataDirs: string[] = []
+
+export function newDataDir(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'health-record-process-'))
+  dataDirs.push(directory)
+  return directory
+}
+
+after(() => {
+  for (const directory of dataDirs) rmSync(directory, { recursive: true, force: true })
+})
 
 /** Runs the built service with this environment and nothing else of ours. */
 export async function startProcess(env: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<ServiceProcess> {
