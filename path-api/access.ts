@@ -51,7 +51,7 @@ export const rules = {
     permits: byRecords,
   },
   'ehr:write': { who: 'the subject of the EHR, and those who write it', permits: byRecords },
-  'ehr:delete': { who: 'the subject of the EHR, and administrators', permits: byRecords },
+  'ehr:subject': { who: 'the subject of the EHR, and administrators', permits: byRecords },
   'plan:read': {
     who: 'the subject of the EHR, those who write it, and the participants of the care plan',
     permits: byRecords,

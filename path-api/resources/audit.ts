@@ -6,11 +6,10 @@ export const audit = [
     id: 'listEhrAccesses',
     path: '/ehr/{ehrId}/audit',
     summary: 'List who saw and changed the data of an EHR',
-    description:
-      'For its subject, and for administrators; the newest first. What an account may not see is 404.',
+    description: 'The newest first.',
     source: 'EHR data: every access is recorded, and the subject reads it',
     extra: true,
-    access: 'ehr:read',
+    access: 'ehr:subject',
     item: AccessEntry,
     handle: async ({ params: { ehrId }, page }, { caller, ehrs }) => {
       const { items, ...rest } = await ehrs.accesses(caller, ehrId, page)

@@ -61,7 +61,7 @@ export const ehrs = [
       'It is gone for everyone at once. For 30 days an administrator can bring it back, then it is removed for good; ' +
       'the audit stays.',
     source: 'Endpoints, Medical data',
-    access: 'ehr:delete',
+    access: 'ehr:subject',
     reply: [204],
     handle: ({ params: { ehrId } }, { caller, ehrs, ifMatch }) => ehrs.remove(caller, ehrId, ifMatch),
   }),
