@@ -3,7 +3,8 @@ import { Address, AddressCreate, AddressUpdate, addressFields } from '../../sche
 import { answer } from '../answer.ts'
 import { list } from '../list.ts'
 import { type Operation, operation } from '../operation.ts'
-import { type Mount, mounts, ownerOf, pathOf, requireSameId, shown } from './belongings.ts'
+import { type Mount, mounts, ownerOf, pathOf, requireSameId } from './belongings.ts'
+import { shown } from './shown.ts'
 
 const about = {
   source: 'Endpoints, Profile (persons); Resources and their fields, Address of a person',

@@ -1,4 +1,3 @@
-import type { Static, TObject, TProperties } from '@sinclair/typebox'
 import type { Owner } from '../../records/profiles/owner.ts'
 import { relationNumberOf } from '../../records/profiles/relations.ts'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -32,12 +31,6 @@ export const ownerOf = ({ mvUid, relationId }: OwnerParams): Owner => ({
 /** The owner's own path, for a Location. */
 export const pathOf = ({ mvUid, relationId }: OwnerParams): string =>
   relationId === undefined ? `/profile/${mvUid}` : `/profile/${mvUid}/relation/${relationId}`
-
-/** Those fields of a record that are shown. */
-export const shown = <P extends TProperties>(properties: P, record: Static<TObject<P>>): Static<TObject<P>> =>
-  Object.fromEntries(
-    Object.keys(properties).map((name) => [name, record[name as keyof typeof record]]),
-  ) as Static<TObject<P>>
 
 /** @throws IdMismatch when an id in the body is not the one in the path */
 export function requireSameId(name: string, inBody: string | number, inPath: string | number): void {

@@ -16,8 +16,9 @@ import { changeOf, Restoration } from '../../schemas/change.ts'
 import { type Answer, answer } from '../answer.ts'
 import { list } from '../list.ts'
 import { type Operation, operation } from '../operation.ts'
-import { goalAnswer, planAnswer, shown, taskOf } from './care-plan-shown.ts'
+import { goalAnswer, planAnswer, taskOf } from './care-plan-shown.ts'
 import { inBoth, type Mount } from './mounts.ts'
+import { shown } from './shown.ts'
 
 const source = 'EHR data: who changed what, and the way back'
 

@@ -1,4 +1,3 @@
-import type { TProperties } from '@sinclair/typebox'
 import type { StoredPlan, StoredTask } from '../../records/care-plans/stores.ts'
 import type { WholeGoal, WholePlan } from '../../records/care-plans/whole.ts'
 import {
@@ -11,15 +10,7 @@ import {
 import type { Answer } from '../answer.ts'
 import { answer } from '../answer.ts'
 import { taggedWith } from '../etag.ts'
-
-/** Those fields of a record that are shown, null for what is not set. */
-export const shown = (properties: TProperties, record: object): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(properties).map(([name, schema]) => [
-      name,
-      (record as Record<string, unknown>)[name] ?? schema.default ?? null,
-    ]),
-  )
+import { shown } from './shown.ts'
 
 export const taskOf = (task: StoredTask) => shown(TaskResource.properties, task) as TaskResource
 

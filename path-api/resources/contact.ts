@@ -4,7 +4,8 @@ import { Contact, ContactCreate, ContactUpdate, contactFields } from '../../sche
 import { answer } from '../answer.ts'
 import { list } from '../list.ts'
 import { type Operation, operation } from '../operation.ts'
-import { type Mount, mounts, ownerOf, pathOf, requireSameId, shown } from './belongings.ts'
+import { type Mount, mounts, ownerOf, pathOf, requireSameId } from './belongings.ts'
+import { shown } from './shown.ts'
 
 const source = 'Endpoints, Profile (persons); Resources and their fields, Contact information'
 const about = { source, access: 'person' } as const

@@ -7,7 +7,7 @@ import { answer } from '../answer.ts'
 import { list } from '../list.ts'
 import { operation } from '../operation.ts'
 import { requireSameId } from './belongings.ts'
-import { shown } from './care-plan-shown.ts'
+import { shown } from './shown.ts'
 
 const source = 'Endpoints, Medical data; Events'
 

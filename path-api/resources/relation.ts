@@ -10,7 +10,8 @@ import {
 import { answer } from '../answer.ts'
 import { list } from '../list.ts'
 import { operation } from '../operation.ts'
-import { requireSameId, shown } from './belongings.ts'
+import { requireSameId } from './belongings.ts'
+import { shown } from './shown.ts'
 
 const about = {
   source: 'Endpoints, Profile (persons); Resources and their fields, Relation',
