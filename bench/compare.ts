@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import autocannon, { type Request } from 'autocannon'
@@ -12,6 +13,8 @@ const many = 24
 export interface Workload<S> {
   requests(side: S): Request[]
   connections?: number
+  /** Requests before anything is measured, so that the compiler has done its work. */
+  warmUp?: number
 }
 
 /** What a side gave in one round, or in the median of all: requests a second, and milliseconds. */
@@ -19,6 +22,8 @@ export interface Figures {
   rate: number
   p50: number
   p99: number
+  /** Processor time that the side's process took for a request: it says more where others use the machine too. */
+  processor: number
 }
 
 /** One of the services that are compared: a process of its own. */
@@ -102,7 +107,7 @@ export const send = (method: 'POST' | 'PUT', path: string, body: object): Reques
 
 /**
  * Asks the sides in turn, round by round, so that the machine's moods meet all of them, and writes a table: requests
- * a second of each, the median of the rounds, the first side's in relation to the others', and p50/p99 of each.
+ * a second of each, the median of the rounds, the first side's in relation to the others', and p50/p99/processor time.
  * @returns the medians, by workload, in the order of the sides
  */
 export async function compare<S extends Side>(
@@ -111,10 +116,13 @@ export async function compare<S extends Side>(
 ): Promise<Map<string, Figures[]>> {
   const names = sides.map(({ name }) => name)
   const of = names.slice(1).map((name) => `/${name}`)
-  process.stdout.write(`requests/s, median of ${rounds} rounds of ${seconds} s each; p50/p99 in ms\n\n`)
+  process.stdout.write(
+    `requests/s, median of ${rounds} rounds of ${seconds} s each; p50/p99/processor in ms\n\n`,
+  )
   writeRow('workload', ['clients', ...names, ...of, ...names.map((name) => `${name} ms`)])
   const measured = new Map<string, Figures[]>()
-  for (const [name, { requests, connections = many }] of Object.entries(workloads)) {
+  for (const [name, { requests, connections = many, warmUp = 2000 }] of Object.entries(workloads)) {
+    for (const side of sides) await ask(side, requests(side), { connections, amount: warmUp })
     const figures = sides.map((): Figures[] => [])
     for (let round = 0; round < rounds; round++)
       for (const [i, side] of sides.entries())
@@ -123,32 +131,44 @@ export async function compare<S extends Side>(
     measured.set(name, medians)
     const rates = medians.map(({ rate }) => rate.toFixed(rate < 100 ? 1 : 0))
     const ratios = medians.slice(1).map(({ rate }) => ((medians[0]?.rate ?? 0) / rate).toFixed(2))
-    const latencies = medians.map(({ p50, p99 }) => `${p50}/${p99}`)
+    const latencies = medians.map(({ p50, p99, processor }) => `${p50}/${p99}/${processor.toFixed(2)}`)
     writeRow(name, [String(connections), ...rates, ...ratios, ...latencies])
   }
   return measured
 }
 
 const writeRow = (name: string, cells: string[]) =>
-  process.stdout.write(`${name.padEnd(18)}${cells.map((cell) => cell.padStart(14)).join('')}\n`)
+  process.stdout.write(`${name.padEnd(18)}${cells.map((cell) => cell.padStart(16)).join('')}\n`)
+
+async function measure<S extends Side>(side: S, requests: Request[], connections: number): Promise<Figures> {
+  const before = processorMs(side.child.pid)
+  const { latency, requests: answered } = await ask(side, requests, { connections, duration: seconds })
+  const processor = (processorMs(side.child.pid) - before) / answered.total
+  return { rate: answered.total / seconds, p50: latency.p50, p99: latency.p99, processor }
+}
 
 /** Each connection begins elsewhere in the requests, so that no two ask for the same thing at the same time. */
-async function measure(
+async function ask(
   { name, url, headers }: Side,
   requests: Request[],
-  connections: number,
-): Promise<Figures> {
+  how: { connections: number; duration?: number; amount?: number },
+): Promise<autocannon.Result> {
   let clients = 0
   const setupClient = (client: { setRequests(requests: Request[]): void }) => {
-    const from = Math.floor((clients++ * requests.length) / connections)
+    const from = Math.floor((clients++ * requests.length) / how.connections)
     client.setRequests([...requests.slice(from), ...requests.slice(0, from)])
   }
-  const options = { url, connections, duration: seconds, headers, requests, setupClient }
-  const result = await autocannon(options as autocannon.Options)
+  const result = await autocannon({ url, headers, requests, setupClient, ...how } as autocannon.Options)
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${name}: ${result.non2xx} refused, ${result.errors} failed`)
-  const { p50, p99 } = result.latency
-  return { rate: result.requests.total / result.duration, p50, p99 }
+  return result
+}
+
+/** What a process has used so far, as Linux counts it, in steps of 10 ms; elsewhere not a number. */
+function processorMs(pid: number | undefined): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
 const median = (values: number[]): number =>
@@ -158,4 +178,5 @@ const medianOf = (figures: Figures[]): Figures => ({
   rate: median(figures.map(({ rate }) => rate)),
   p50: median(figures.map(({ p50 }) => p50)),
   p99: median(figures.map(({ p99 }) => p99)),
+  processor: median(figures.map(({ processor }) => processor)),
 })

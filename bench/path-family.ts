@@ -95,10 +95,10 @@ const sides = [await ours(engine.uri), await bareExpress(engine.uri), await bare
 
 /** A login is a tenth of a second of arithmetic: few at once are enough to fill the machine. */
 await compare(sides, {
-  'GET profile': { requests: ({ getProfile }) => [getProfile] },
-  'list of contacts': { requests: ({ listContacts }) => [listContacts] },
-  'PUT contact': { requests: ({ putContact }) => putContact },
-  login: { requests: ({ login }) => [login], connections: 4 },
+  'GET profile': { requests: ({ getProfile }) => [getProfile], connections: 8 },
+  'list of contacts': { requests: ({ listContacts }) => [listContacts], connections: 8 },
+  'PUT contact': { requests: ({ putContact }) => putContact, connections: 8 },
+  login: { requests: ({ login }) => [login], connections: 4, warmUp: 8 },
 })
 
 for (const side of sides) await stopSide(side)
