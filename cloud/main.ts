@@ -1,5 +1,6 @@
 import type Parse from 'parse/node'
 import { acq, acqViolations } from '../records/acq.ts'
+import { announcer } from '../records/announce.ts'
 import { bloodPressureCondition, conditionViolations } from '../records/blood-pressure-condition.ts'
 import { bmi, bmiViolations } from '../records/bmi.ts'
 import { planLookup } from '../records/ehr.ts'
@@ -19,12 +20,12 @@ import { beforeSaveUser, ensureEhr } from './triggers/user.ts'
  * together what belongs together. The open test environment does without.
  */
 export function registerTriggers({ Cloud }: typeof Parse, records: Records): void {
-  const family = { records, plans: planLookup(records) }
+  const family = { records, plans: planLookup(records), announce: announcer(records) }
   for (const className of CLASS_NAMES) {
     Cloud.beforeSave(className, (request) =>
-      request.original ? beforeUpdate(records, className, request) : beforeCreate(family, className, request),
+      request.original ? beforeUpdate(family, className, request) : beforeCreate(family, className, request),
     )
-    Cloud.beforeDelete(className, (request) => beforeDelete(records, className, request))
+    Cloud.beforeDelete(className, (request) => beforeDelete(family, className, request))
     Cloud.afterSave(className, async ({ object, original }) => {
       if (!original) await afterCreate(records, className, object)
       // A plain object is the whole answer (the types do not know); else it is only what the service changed.

@@ -1,6 +1,9 @@
+import type { Filter } from 'mongodb'
 import type { Access } from './audit.ts'
 import type { Caller } from './caller.ts'
-import { changeOf, keepChanges } from './history.ts'
+import { createGroups } from './group.ts'
+import { type Change, changeOf, keepChanges } from './history.ts'
+import { createLookup, type Lookup } from './lookup.ts'
 import type { ParseDocument } from './parse-format.ts'
 import type { Records } from './transaction.ts'
 
@@ -15,34 +18,49 @@ export interface AnnouncedWrite {
   changed: string[]
 }
 
-/**
- * Keeps history and audit of a write that another part does, before it does it: what is announced and then fails, or
- * is cut short by a crash, stays announced; no write goes without its entries.
- */
-export async function announceWrite(records: Records, caller: Caller, write: AnnouncedWrite): Promise<void> {
-  const { action, collection, id, ehrId, changed } = write
-  const { requestId, userId, application } = caller
-  const ids = id === null ? [] : [id]
-  const access: Access = {
-    requestId,
-    userId,
-    application,
-    action,
-    ehrId,
-    type: collection,
-    ids,
-    outcome: 'announced',
-  }
-  await Promise.all([records.audit.record(access), keepFormer()])
+export type Announce = (caller: Caller, write: AnnouncedWrite) => Promise<void>
 
-  async function keepFormer(): Promise<void> {
-    const documents = records.db.collection<ParseDocument>(collection)
-    const before = id === null ? null : ((await documents.findOne({ _id: id })) as ParseDocument | null)
-    if (!before) return
-    const by = { caller, at: records.clock() }
-    const version = before.version + 1
-    await keepChanges(records.db, [
-      changeOf(collection, before._id, by, { action, version, before, changed, announced: true }),
-    ])
+/** Requests whose former versions are kept in one command. */
+const GROUP = 500
+
+/**
+ * Keeps history and audit of writes that another part does, before it does them: what is announced and then fails, or
+ * is cut short by a crash, stays announced; no write goes without its entries. Writes that are announced together
+ * share their commands.
+ */
+export function announcer({ db, clock, audit }: Records): Announce {
+  const formers = new Map<string, Lookup<ParseDocument>>()
+  const kept = createGroups<Change>(GROUP, (changes) => keepChanges(db, changes))
+
+  const formerOf = (collection: string, id: string): Promise<ParseDocument | undefined> => {
+    let lookup = formers.get(collection)
+    if (!lookup) {
+      const documents = db.collection<ParseDocument>(collection)
+      const find = (ids: string[]) =>
+        documents.find({ _id: { $in: ids } } as Filter<ParseDocument>).toArray() as Promise<ParseDocument[]>
+      lookup = createLookup(({ _id }) => _id, find)
+      formers.set(collection, lookup)
+    }
+    return lookup(id)
+  }
+
+  return async (caller, { action, collection, id, ehrId, changed }) => {
+    const keepFormer = async (): Promise<void> => {
+      const before = action === 'create' || id === null ? undefined : await formerOf(collection, id)
+      if (!before) return
+      const version = before.version + 1
+      const by = { caller, at: clock() }
+      await kept.add([
+        changeOf(collection, before._id, by, { action, version, before, changed, announced: true }),
+      ])
+    }
+    const { requestId, userId, application } = caller
+    const access: Access = {
+      ...{ requestId, userId, application, action, ehrId },
+      type: collection,
+      ids: id === null ? [] : [id],
+      outcome: 'announced',
+    }
+    await Promise.all([audit.record(access), keepFormer()])
   }
 }

@@ -1,6 +1,6 @@
 import Parse from 'parse/node'
 import { ehrPermissions, planPermissions } from '../../records/access.ts'
-import { announceWrite } from '../../records/announce.ts'
+import type { Announce } from '../../records/announce.ts'
 import { type Caller, isPermitted, type Permissions } from '../../records/caller.ts'
 import { crowding, isClosed } from '../../records/care-plans/rules.ts'
 import type { Values } from '../../records/class-rule.ts'
@@ -22,6 +22,7 @@ type Request = Parse.Cloud.BeforeSaveRequest
 export interface Family {
   records: Records
   plans: ReturnType<typeof planLookup>
+  announce: Announce
 }
 
 /** Where a new object belongs: who may see it, and what the service sets because of that. */
@@ -51,7 +52,7 @@ export async function beforeCreate(family: Family, className: ClassName, request
   })
   const ehrId = className === 'Ehr' ? object.id : object.get('ehrId')
   const write = { action: 'create', collection: className, id: object.id ?? null, ehrId } as const
-  await announceWrite(family.records, caller, { ...write, changed: [] })
+  await family.announce(caller, { ...write, changed: [] })
 }
 
 async function placeOf(

@@ -1,17 +1,16 @@
 import type Parse from 'parse/node'
-import { announceWrite } from '../../records/announce.ts'
 import { isPermitted } from '../../records/caller.ts'
 import type { Database } from '../../records/database.ts'
 import { leaveToParse } from '../../records/ehrs/removed.ts'
 import { isContainer, removeWithAll, takeBack, wasRemoved } from '../../records/removal.ts'
-import type { Records } from '../../records/transaction.ts'
 import type { ClassName } from '../../schemas/classes.ts'
 import { callerOf } from '../caller.ts'
 import { notFound } from '../errors.ts'
+import type { Family } from './create.ts'
 
 /** Removes what hangs on the object. Parse asks about permission to write only later, hence here first. */
 export async function beforeDelete(
-  records: Records,
+  { records, announce }: Family,
   className: ClassName,
   request: Parse.Cloud.BeforeDeleteRequest,
 ): Promise<void> {
@@ -22,7 +21,7 @@ export async function beforeDelete(
   if (!isPermitted(writers, caller)) throw notFound()
   const id = object.id ?? ''
   const ehrId = className === 'Ehr' ? id : object.get('ehrId')
-  await announceWrite(records, caller, { action: 'delete', collection: className, id, ehrId, changed: [] })
+  await announce(caller, { action: 'delete', collection: className, id, ehrId, changed: [] })
   const by = caller.unrestricted ? undefined : caller.userId
   if (className === 'Ehr') await leaveToParse(records, id, by)
   else if (isContainer(className)) await removeWithAll(records, className, id, by)

@@ -1,19 +1,22 @@
 import type Parse from 'parse/node'
-import { announceWrite } from '../../records/announce.ts'
 import { alreadyClosed } from '../../records/care-plans/rules.ts'
 import { classRules } from '../../records/class-rules.ts'
 import type { Database } from '../../records/database.ts'
-import type { Records } from '../../records/transaction.ts'
 import { updateFaults } from '../../records/validation.ts'
 import type { ClassName } from '../../schemas/classes.ts'
 import { callerOf } from '../caller.ts'
 import { invalid, refuseFaults } from '../errors.ts'
+import type { Family } from './create.ts'
 import { changedProperties, dropAcl, valuesOf } from './values.ts'
 
 type Request = Parse.Cloud.BeforeSaveRequest
 
 /** Judges an update and the object that it makes. Parse has made sure that the caller may write it. */
-export async function beforeUpdate(records: Records, className: ClassName, request: Request): Promise<void> {
+export async function beforeUpdate(
+  { records, announce }: Family,
+  className: ClassName,
+  request: Request,
+): Promise<void> {
   const { object } = request
   const stored = request.original ? valuesOf(request.original) : {}
   dropAcl(object)
@@ -24,7 +27,7 @@ export async function beforeUpdate(records: Records, className: ClassName, reque
   object.increment('version')
   const ehrId = className === 'Ehr' ? object.id : object.get('ehrId')
   const write = { action: 'update', collection: className, id: object.id ?? null, ehrId, changed } as const
-  await announceWrite(records, await callerOf(request), write)
+  await announce(await callerOf(request), write)
   if (changed.includes('status')) await close(records, className, object)
 }
 
