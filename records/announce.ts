@@ -8,7 +8,7 @@ import type { ParseDocument } from './parse-format.ts'
 import type { Records } from './transaction.ts'
 
 /** A write that Parse Server is about to do. */
-export interface AnnouncedWrite {
+interface AnnouncedWrite {
   action: 'create' | 'update' | 'delete'
   collection: string
   /** Of a creation, where Parse has given no id yet: null. */

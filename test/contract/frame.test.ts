@@ -2,39 +2,17 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { MongoNetworkError } from 'mongodb'
 import { operation } from '../../path-api/operation.ts'
-import { type Sample, sampleTokens, startSample } from './sample.ts'
+import { asAnna, frameClient, json } from './frame-client.ts'
+import { sampleTokens, startSample } from './sample.ts'
 
 interface Document {
   openapi: string
   paths: Record<string, Record<string, { operationId: string }>>
 }
 
-const asAnna = { authorization: 'Bearer user-anna' }
-const json = { 'content-type': 'application/json' }
-
 describe('the frame of the path family', () => {
-  let sample: Sample
-  before(async () => {
-    sample = await startSample()
-  })
-  after(() => sample.close())
-
-  const call = (method: string, path: string, headers: Record<string, string> = {}, body?: string | Buffer) =>
-    fetch(sample.url + path, { method, headers, ...(body === undefined ? {} : { body }) })
-  const note = (method: string, body: unknown, headers: Record<string, string> = {}) =>
-    call(method, '/sample/anna/note', { ...asAnna, ...json, ...headers }, JSON.stringify(body))
-
-  /** Asserts a problem document and returns it. */
-  const refused = async (response: Response, status: number, code: string) => {
-    const body = await response.text()
-    assert.equal(response.status, status, body)
-    assert.match(response.headers.get('content-type') ?? '', /^application\/problem\+json/)
-    const problem = JSON.parse(body)
-    assert.equal(problem.code, code)
-    assert.equal(problem.status, status)
-    assert.equal(problem.requestId, response.headers.get('x-request-id'))
-    return problem
-  }
+  const client = frameClient()
+  const { call, note, refused } = client
 
   describe('who asks', () => {
     it('answers 401 with a challenge without a token, and for a token that does not hold', async () => {
@@ -54,7 +32,7 @@ describe('the frame of the path family', () => {
       await refused(await call('GET', '/sample/anna/note?authToken=user-anna'), 401, 'unauthenticated')
     })
     it('takes it from the query where that is configured', async () => {
-      const peer = await sample.startPeer({ tokens: { ...sampleTokens, tokenFromQuery: true } })
+      const peer = await client.sample.startPeer({ tokens: { ...sampleTokens, tokenFromQuery: true } })
       assert.equal((await fetch(`${peer.url}/sample/anna/note?authToken=user-anna`)).status, 200)
       await peer.close()
     })
@@ -165,7 +143,7 @@ describe('the frame of the path family', () => {
       it(`refuses the id ${id.slice(0, 20)}`, async () => {
         const status = await new Promise<number | undefined>((resolve, reject) => {
           const path = `/sample/${id}/note`
-          const { hostname, port } = new URL(sample.url)
+          const { hostname, port } = new URL(client.sample.url)
           request({ hostname, port, path, headers: asAnna }, (answer) => {
             answer.resume()
             resolve(answer.statusCode)
@@ -248,141 +226,6 @@ describe('the frame of the path family', () => {
     })
   })
 
-  describe('a POST with an Idempotency-Key', () => {
-    const count = (how: string, key: string, headers: Record<string, string> = {}) =>
-      call(
-        'POST',
-        '/sample/anna/count',
-        { ...asAnna, ...json, ...headers, 'idempotency-key': key },
-        JSON.stringify({ how }),
-      )
-    const counted = async (response: Response) => (await response.json()) as { times: number; id: string }
-    const claims = () => sample.db.collection<{ _id: string; leaseUntil: Date }>('idempotency_keys')
-
-    it('is done once; the repetition gets the first answer', async () => {
-      const first = await count('once', 'key-1')
-      const again = await count('once', 'key-1')
-      assert.equal(again.status, 200)
-      assert.equal(first.headers.get('idempotency-replayed'), null)
-      assert.equal(again.headers.get('idempotency-replayed'), 'true')
-      const answer = await counted(first)
-      assert.equal(answer.times, 1)
-      assert.deepEqual(await again.json(), answer)
-    })
-    it('is refused with another body or query', async () => {
-      assert.equal((await count('one body', 'key-2')).status, 200)
-      await refused(await count('another body', 'key-2'), 422, 'idempotency-key-reused')
-    })
-    it('belongs to who sent it', async () => {
-      assert.equal((await count('shared', 'key-3')).status, 200)
-      const other = await count('shared', 'key-3', { authorization: 'Bearer admin-root' })
-      assert.equal((await counted(other)).times, 2)
-    })
-    it('is done once when several arrive together', async () => {
-      const answers = await Promise.all([1, 2, 3, 4].map(() => count('together', 'key-4')))
-      for (const answer of answers) {
-        if (answer.status === 409) await refused(answer, 409, 'idempotency-key-in-use')
-        else assert.equal((await counted(answer)).times, 1)
-      }
-      assert.equal((await counted(await count('together', 'key-4'))).times, 1)
-    })
-    it('waits for the first one to end, and is told how long', async () => {
-      await count('at work', 'key-10')
-      await claims().updateMany(
-        {},
-        { $set: { leaseUntil: new Date(Date.now() + 9_000) }, $unset: { answer: '' } },
-      )
-      const late = await count('at work', 'key-10')
-      assert.ok(Number(late.headers.get('retry-after')) > 5)
-      await refused(late, 409, 'idempotency-key-in-use')
-    })
-    it('is done once, whichever instance it reaches', async () => {
-      const peer = await sample.startPeer()
-      const first = await counted(await count('two instances', 'key-9'))
-      const again = await fetch(`${peer.url}/sample/anna/count`, {
-        method: 'POST',
-        headers: { ...asAnna, ...json, 'idempotency-key': 'key-9' },
-        body: '{"how":"two instances"}',
-      })
-      assert.deepEqual(await again.json(), first)
-      await peer.close()
-    })
-    it('keeps refusals, and tries again what failed', async () => {
-      await refused(await count('breaks a rule', 'key-5'), 422, 'rule-violated')
-      const kept = await count('breaks a rule', 'key-5')
-      assert.equal(kept.headers.get('idempotency-replayed'), 'true')
-      await refused(await count('fails once', 'key-6'), 500, 'internal')
-      assert.equal((await counted(await count('fails once', 'key-6'))).times, 2)
-    })
-    it('is taken over with the same ids when the first process died', async () => {
-      const first = await counted(await count('crash', 'key-7'))
-      // as a crash between the work and its record leaves it
-      await claims().updateMany({}, { $set: { leaseUntil: new Date(0) }, $unset: { answer: '' } })
-      const answers = await Promise.all([1, 2, 3].map(() => count('crash', 'key-7')))
-      const done = answers.filter(({ status }) => status === 200)
-      assert.ok(done.length > 0)
-      for (const answer of done) assert.deepEqual(await counted(answer), { times: 2, id: first.id })
-    })
-    it('leaves neither key nor answer readable in the database', async () => {
-      await count('secretive', 'key-secret-8')
-      const kept = JSON.stringify(await claims().find().toArray())
-      assert.doesNotMatch(kept, /key-secret-8|secretive|times/)
-    })
-    it('needs a sane key', async () => {
-      await refused(await count('x', 'x'.repeat(256)), 400, 'malformed-request')
-      await refused(await count('x', 'two words'), 400, 'malformed-request')
-    })
-  })
-
-  describe('limits', () => {
-    const guess = (email: string) => call('POST', '/sample/guess', json, JSON.stringify({ email }))
-    it('hold for an account and for an address, and say when to come back', async () => {
-      const first = await guess('anna@example.org')
-      assert.equal(first.status, 204)
-      assert.match(first.headers.get('ratelimit') ?? '', /^"guardedAccount";r=2;t=\d+$/)
-      await guess('anna@example.org')
-      await guess(' ANNA@example.org')
-      const fourth = await guess('anna@example.org')
-      assert.ok(Number(fourth.headers.get('retry-after')) > 0)
-      await refused(fourth, 429, 'too-many-requests')
-      assert.equal((await guess('bob@example.org')).status, 204)
-      await refused(await guess('carl@example.org'), 429, 'too-many-requests')
-      await refused(await guess('dora@example.org'), 429, 'too-many-requests')
-    })
-    it('hold for every request of an address, whichever instance answers', async () => {
-      const rateLimits = { address: 2, account: 10, guardedAddress: 5, guardedAccount: 3, shared: true }
-      const busy = await startSample({ rateLimits })
-      const peer = await busy.startPeer()
-      const statuses = []
-      for (const { url } of [busy, peer, busy, peer])
-        statuses.push((await fetch(`${url}/sample/fixed/note`)).status)
-      assert.deepEqual(statuses, [200, 200, 429, 429])
-      await peer.close()
-      await busy.close()
-    })
-    it('go on counting while the database is away', async () => {
-      const alone = await startSample()
-      await alone.stopDatabase()
-      const guessing = () =>
-        fetch(`${alone.url}/sample/guess`, {
-          method: 'POST',
-          headers: json,
-          body: '{"email":"anna@example.org"}',
-        })
-      const statuses = []
-      for (let i = 0; i < 4; i++) statuses.push((await guessing()).status)
-      assert.deepEqual(statuses, [204, 204, 204, 429])
-      const headers = { ...asAnna, ...json, 'idempotency-key': 'key-1' }
-      const once = await fetch(`${alone.url}/sample/anna/count`, {
-        method: 'POST',
-        headers,
-        body: '{"how":"away"}',
-      })
-      await refused(once, 503, 'unavailable')
-      await alone.close()
-    })
-  })
-
   describe('pages of other origins', () => {
     const preflight = (origin: string) =>
       call('OPTIONS', '/sample/anna/note', { origin, 'access-control-request-method': 'PUT' })
@@ -411,7 +254,8 @@ describe('the frame of the path family', () => {
       const html = await (await call('GET', '/docs')).text()
       const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!)
       assert.equal(parts.length, 4)
-      for (const part of parts) assert.equal((await fetch(new URL(part, `${sample.url}/docs`))).status, 200)
+      for (const part of parts)
+        assert.equal((await fetch(new URL(part, `${client.sample.url}/docs`))).status, 200)
       assert.doesNotMatch(html, /https?:|<script>|style=/)
     })
   })
@@ -420,8 +264,8 @@ describe('the frame of the path family', () => {
     it('answers 500 without details and logs without input', async () => {
       const problem = await refused(await call('POST', '/sample/fail/unforeseen'), 500, 'internal')
       assert.doesNotMatch(JSON.stringify(problem), /secret/)
-      assert.doesNotMatch(JSON.stringify(sample.logged.map(({ message }) => message)), /secret/)
-      assert.ok(sample.logged.length > 0)
+      assert.doesNotMatch(JSON.stringify(client.sample.logged.map(({ message }) => message)), /secret/)
+      assert.ok(client.sample.logged.length > 0)
     })
     it('finds replies that do not fit, errors that are not declared and changes without If-Match', async () => {
       await refused(await call('DELETE', '/sample/anna/note', asAnna), 500, 'internal')
