@@ -49,7 +49,7 @@ function welcome(config: Config, { url, place }: Service): string {
   const secret = (name: string, value: string) => (config.production ? `$${name}` : value)
   return `
 Health Record Service${config.open ? ': OPEN TEST ENVIRONMENT, no sessions, no validation, no patient data' : ''}
-  class family   ${url}/1
+  class family   ${url}/1${config.open ? '' : `\n  path family    ${url}, described at ${url}/docs`}
   data           ${place}
   mails          ${config.smtpUrl ? 'by SMTP_URL' : `${config.dataDir}/outbox`}
 

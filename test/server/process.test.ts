@@ -52,6 +52,7 @@ describe('the service as a process', function suite() {
     assert.ok(processorSeconds(service.child.pid) < 3)
     const output = service.output()
     assert.ok(output.includes(`${service.url}/1`))
+    assert.ok(output.includes(`${service.url}/docs`))
     assert.ok(output.includes(join(service.dataDir, 'database')))
     const curl = output.slice(output.indexOf('curl ')).trim()
     const { stdout } = await shell('sh', ['-c', `${curl} --silent --show-error`])
