@@ -8,15 +8,25 @@ interface AuthModule {
   Auth: new (of: { config: unknown; user: Parse.User }) => { getUserRoles(): Promise<string[]> }
 }
 
+/** Who asks through the class family, as the audit knows him; his roles are not looked up. */
+export function identityOf(
+  master: boolean,
+  userId: string | undefined,
+  requestId: string | undefined,
+): Caller {
+  const asked = { roles: [], application: 'class family', requestId: requestId ?? '' }
+  return master
+    ? { ...asked, userId: 'service', unrestricted: true }
+    : { ...asked, userId: userId ?? 'nobody' }
+}
+
 /** Who asks, with his roles; Parse has them in its cache, since it needed them for this very request. */
 export async function callerOf({ master, user, config, headers }: Request): Promise<Caller> {
-  const application = 'class family'
-  const requestId = headers?.['x-request-id'] ?? ''
-  if (master) return { userId: 'service', roles: [], application, requestId, unrestricted: true }
-  if (!user?.id) return { userId: 'nobody', roles: [], application, requestId }
+  const caller = identityOf(master === true, user?.id, headers?.['x-request-id'])
+  if (master || !user?.id) return caller
   const { Auth } = (await import('parse-server/lib/Auth.js')).default as AuthModule
   const roles = await new Auth({ config, user }).getUserRoles()
-  return { userId: user.id, roles: roles.map((role) => role.replace(/^role:/, '')), application, requestId }
+  return { ...caller, roles: roles.map((role) => role.replace(/^role:/, '')) }
 }
 
 /** Lets a membership that was written past Parse count in the user's next request. */

@@ -1,4 +1,5 @@
 import type { Response } from 'express'
+import { identityOf } from '../../cloud/caller.ts'
 import type { Access } from '../../records/audit.ts'
 import type { Caller } from '../../records/caller.ts'
 import { accessesOf, attemptOf } from '../../records/resource.ts'
@@ -34,7 +35,7 @@ export function auditAnswer(req: ParseRequest, res: Response, calls: Call[], rec
   const ours = calls.map(recordCall)
   if (ours.every((call) => call === undefined)) return
   const send = res.json.bind(res)
-  const caller = callerOf(req)
+  const caller = identityOf(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
   res.json = (body: unknown) => {
     const answers = Array.isArray(body) ? body.map(({ success, error }) => success ?? error) : [body]
     Promise.all(ours.map((call, i) => (call ? accessesIn(records, caller, call, answers[i] ?? {}) : [])))
@@ -46,11 +47,6 @@ export function auditAnswer(req: ParseRequest, res: Response, calls: Call[], rec
       )
     return res
   }
-}
-
-function callerOf({ auth, headers }: ParseRequest): Caller {
-  const userId = auth.isMaster ? 'service' : (auth.user?.id ?? 'nobody')
-  return { userId, roles: [], application: 'class family', requestId: String(headers['x-request-id'] ?? '') }
 }
 
 function recordCall({ method, path, carrier }: Call): RecordCall | undefined {
