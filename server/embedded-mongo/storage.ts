@@ -128,6 +128,8 @@ export class Storage implements View {
   readonly #db: RootDatabase<Buffer, Buffer>
   #queue: Job<unknown>[] = []
   #committing: Promise<void> | undefined
+  /** What is on its way to the disk. */
+  #group: View | undefined
 
   /** Told when a group could not be committed, and with it what its jobs may have kept in memory. */
   onFailedCommit: () => void = () => {}
@@ -149,6 +151,11 @@ export class Storage implements View {
 
   range(low: Buffer, high: Buffer, reverse = false): Iterable<Entry> {
     return this.#range(low, high, reverse, {})
+  }
+
+  /** Also what is decided and not on disk yet: to be compared with, never to be shown. */
+  get decided(): View {
+    return this.#group ?? this
   }
 
   /** Read in chunks that each start behind the last key, so that a suspended reader holds nothing open. */
@@ -211,12 +218,15 @@ export class Storage implements View {
         job.reject(error)
       }
     }
+    this.#group = group
     try {
       if (!group.empty) await this.#apply(group)
       for (const resolve of done) resolve()
     } catch (error) {
       this.onFailedCommit()
       for (const job of jobs) job.reject(error)
+    } finally {
+      this.#group = undefined
     }
   }
 

@@ -139,12 +139,15 @@ export class Transactions {
       if (spaces.some((space) => transaction.touched.has(space))) throw new Blocked(transaction)
   }
 
-  /** Runs a statement. @throws 112 when it meets another transaction's claim or a later commit */
-  async write<T>(transaction: Transaction, run: (view: WritableView) => T): Promise<T> {
+  /**
+   * Runs a statement. Writers that are still queued meet its claims; those before them have decided already.
+   * @throws 112 when it meets another transaction's claim or a later write
+   */
+  write<T>(transaction: Transaction, run: (view: WritableView) => T): T {
     const statement = new Overlay(transaction.view)
     const value = run(statement)
     const claimed = this.#claim(transaction, statement)
-    await this.#storage.write((latest) => checkUnchanged(transaction.snapshot, latest, claimed))
+    checkUnchanged(transaction.snapshot, this.#storage.decided, claimed)
     statement.applyTo(transaction.view)
     return value
   }

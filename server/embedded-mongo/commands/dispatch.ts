@@ -160,7 +160,7 @@ const insideOf = (
     find,
     ensure: async (name) => find(name) ?? ensure(name),
     inTransaction: true,
-    write: (run) => engine.transactions.write(transaction, run),
+    write: async (run) => engine.transactions.write(transaction, run),
   }
 }
 
