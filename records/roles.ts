@@ -60,19 +60,6 @@ export async function createEhrRoles(
   tell(session)
 }
 
-/** The roles of a new care plan; who holds one reads what belongs to the EHR alone. */
-export async function createPlanRoles(
-  database: Database,
-  session: ClientSession,
-  ehrId: string,
-  carePlanId: string,
-): Promise<void> {
-  const names = (['read', 'write'] as const).map((right) => planRole(carePlanId, right))
-  await roles(database).insertMany(names.map(newRole), { session })
-  const children = names.map((name) => membership(ehrRole(ehrId, 'read'), name))
-  await memberships(database, 'roles').insertMany(children, { session })
-}
-
 /** Removes roles, who holds them and what they were part of. */
 export async function removeRoles(
   database: Database,
@@ -103,6 +90,24 @@ export async function setRole(
     await memberships(database, 'users').deleteMany({ owningId: _id, relatedId: userId }, { session })
   }
   tell(session)
+}
+
+/**
+ * Gives or takes the role of a care plan. It is made when it is first given: most plans are their subject's alone.
+ * Who holds one reads what belongs to the EHR alone, too.
+ */
+export async function setPlanRole(
+  database: Database,
+  session: ClientSession,
+  userId: string,
+  { ehrId, carePlanId, right }: { ehrId: string; carePlanId: string; right: 'read' | 'write' },
+  held: boolean,
+): Promise<void> {
+  const name = planRole(carePlanId, right)
+  await setRole(database, session, userId, name, held)
+  if (!held) return
+  const child = membership(ehrRole(ehrId, 'read'), name)
+  await memberships(database, 'roles').replaceOne({ _id: child._id }, child, { session, upsert: true })
 }
 
 /** Takes all roles of a user who is removed. */

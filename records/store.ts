@@ -17,7 +17,7 @@ import {
 } from './parse-format.ts'
 import { accessesOf, attemptOf, type Key, type Resource } from './resource.ts'
 import type { Records, Transaction } from './transaction.ts'
-import { type Write, Writer } from './writer.ts'
+import { type Into, type Write, Writer } from './writer.ts'
 
 interface Joined {
   /** The transaction to take part in; without one the operation is a transaction of its own. */
@@ -76,7 +76,7 @@ export class Store<S extends TObject, L extends string> {
   async create(
     caller: Caller,
     input: Static<S>,
-    permissions: Permissions,
+    permissions: Permissions | Into,
     { tx, id = newId() }: Joined & { id?: string } = {},
   ): Promise<Saved<Static<S>>> {
     try {
@@ -98,10 +98,21 @@ export class Store<S extends TObject, L extends string> {
   async createAll(
     caller: Caller,
     inputs: ReadonlyArray<Static<S> & { id?: string }>,
-    permissions: Permissions,
+    permissions: Permissions | Into,
     { tx }: Joined = {},
   ): Promise<Saved<Static<S>>[]> {
     if (inputs.length === 0) return []
+    if (!('permissions' in permissions)) {
+      const decision = this.#created(caller, inputs, permissions)
+      return this.#writer.write({ id: null, decide: () => decision }, tx)
+    }
+    const into = permissions
+    const decide: Write<Saved<Static<S>>[]>['decide'] = (_, holder) =>
+      this.#created(caller, inputs, permissionsIn(into, caller, holder))
+    return this.#writer.write({ id: null, into, decide }, tx)
+  }
+
+  #created(caller: Caller, inputs: ReadonlyArray<Static<S> & { id?: string }>, permissions: Permissions) {
     const at = this.#records.clock()
     const meta = { version: 1, _created_at: at, _updated_at: at, ...storedPermissions(permissions) }
     const documents = inputs.map((input) => ({
@@ -110,7 +121,7 @@ export class Store<S extends TObject, L extends string> {
       ...meta,
     }))
     const created = documents.map((document) => this.#format.fromStored(document))
-    const decision = {
+    return {
       operations: documents.map((document) => ({ insertOne: { document } })),
       changes: documents.map(({ _id }) =>
         this.#change(caller, _id, { action: 'create', version: 1, before: null, changed: [] }),
@@ -118,7 +129,6 @@ export class Store<S extends TObject, L extends string> {
       accesses: accessesOf(this.#resource, caller, { action: 'create' }, created),
       result: created,
     }
-    return this.#writer.write({ id: null, decide: () => decision }, tx)
   }
 
   /** @throws NotFound, also for what the caller may not read */
@@ -306,3 +316,15 @@ const same = ({ _id, version }: ParseDocument, caller: Caller) => ({
   version,
   ...permitted('_wperm', caller),
 })
+
+/** The permissions of what is registered there. @throws NotFound; Forbidden for one who may only read it */
+function permissionsIn(
+  { key, permissions }: Into,
+  caller: Caller,
+  holder: ParseDocument | null,
+): Permissions {
+  const fits = holder && Object.entries(key).every(([name, value]) => holder[name] === value)
+  if (!fits || !isPermitted(holder._rperm, caller)) throw new ServiceError('NotFound')
+  if (!isPermitted(holder._wperm, caller)) throw new ServiceError('Forbidden')
+  return permissions(holder)
+}

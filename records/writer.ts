@@ -1,17 +1,36 @@
-import { type AnyBulkWriteOperation, type Collection, MongoError } from 'mongodb'
+import { type AnyBulkWriteOperation, type ClientSession, type Collection, MongoError } from 'mongodb'
 import { ServiceError } from '../schemas/errors.ts'
 import type { Access } from './audit.ts'
+import type { Permissions } from './caller.ts'
+import { documentsOf } from './database.ts'
 import { createGroups } from './group.ts'
 import type { Change } from './history.ts'
 import type { ParseDocument } from './parse-format.ts'
 import { inTransaction, type Records, type Transaction } from './transaction.ts'
+import { takeTurns } from './turns.ts'
 
-/** A write of one collection, decided when the record that it replaces is at hand. */
+/** What a new record is registered in. Nobody closes or removes it while the record is being written. */
+export interface Into {
+  collection: 'Ehr' | 'CarePlan'
+  /** Its id, and what else must be true of it. */
+  key: { _id: string; [field: string]: string }
+  ehrId: string
+  /** Who may see what is registered in it. @throws ServiceError what forbids it */
+  permissions(holder: ParseDocument): Permissions
+}
+
+/** A write of one collection, decided when the records that it depends on are at hand. */
 export interface Write<R> {
   /** The record that is replaced or removed; null: only new ones are added. */
   id: string | null
-  /** May be asked again, when another write came in between. @throws ServiceError what forbids the write */
-  decide(before: ParseDocument | null): Decision<R>
+  into?: Into | undefined
+  /**
+   * May be asked again, when another write came in between.
+   * @param before the record that is replaced or removed
+   * @param holder what a new one is registered in
+   * @throws ServiceError what forbids the write
+   */
+  decide(before: ParseDocument | null, holder: ParseDocument | null): Decision<R>
 }
 
 interface Decision<R> {
@@ -78,12 +97,14 @@ export class Writer {
     }
   }
 
-  async #perform<R>({ session, changes, accesses }: Transaction, writes: Write<R>[]): Promise<Outcome<R>[]> {
+  async #perform<R>(tx: Transaction, writes: Write<R>[]): Promise<Outcome<R>[]> {
+    const { session, changes, accesses } = tx
+    const holders = await this.#holders(tx, writes)
     const ids = writes.flatMap(({ id }) => (id === null ? [] : [id]))
-    const found =
-      ids.length > 0 ? await this.#documents.find({ _id: { $in: ids } }, { session }).toArray() : []
-    const before = new Map(found.map((document) => [document._id, document as ParseDocument]))
-    const outcomes = writes.map((write) => decided(write, before.get(write.id ?? '') ?? null))
+    const before = await byId(this.#documents, ids, session)
+    const outcomes = writes.map((write) =>
+      decided(write, before.get(write.id ?? '') ?? null, holders.get(write.into?.key._id ?? '') ?? null),
+    )
     const decisions = outcomes.flatMap(({ decision }) => (decision ? [decision] : []))
     const operations = decisions.flatMap(({ operations }) => operations)
     if (operations.length === 0) return outcomes
@@ -97,14 +118,42 @@ export class Writer {
     }
     return outcomes
   }
+
+  /** What the new records are registered in, by id; each EHR's turn is taken. */
+  async #holders(tx: Transaction, writes: Write<unknown>[]): Promise<Map<string, ParseDocument>> {
+    const into = writes.flatMap(({ into }) => into ?? [])
+    if (into.length > 0)
+      await takeTurns(
+        this.#records,
+        tx,
+        into.map(({ ehrId }) => ehrId),
+      )
+    const holders = new Map<string, ParseDocument>()
+    for (const name of new Set(into.map(({ collection }) => collection))) {
+      const ids = into.flatMap(({ collection, key }) => (collection === name ? [key._id] : []))
+      for (const [id, holder] of await byId(documentsOf(this.#records, name), ids, tx.session))
+        holders.set(id, holder)
+    }
+    return holders
+  }
+}
+
+async function byId(
+  documents: Collection<ParseDocument>,
+  ids: string[],
+  session: ClientSession,
+): Promise<Map<string, ParseDocument>> {
+  if (ids.length === 0) return new Map()
+  const found = await documents.find({ _id: { $in: ids } }, { session }).toArray()
+  return new Map(found.map((document) => [document._id, document as ParseDocument]))
 }
 
 /** What was decided, or what forbids it. */
 type Outcome<R> = { decision: Decision<R>; error?: never } | { decision?: never; error: unknown }
 
-function decided<R>(write: Write<R>, before: ParseDocument | null): Outcome<R> {
+function decided<R>(write: Write<R>, before: ParseDocument | null, holder: ParseDocument | null): Outcome<R> {
   try {
-    return { decision: write.decide(before) }
+    return { decision: write.decide(before, holder) }
   } catch (error) {
     return { error }
   }

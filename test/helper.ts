@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type ParseSdk from 'parse/node'
 import PostalMime, { type Email } from 'postal-mime'
 import supertest from 'supertest'
+import { setPlanRole } from '../records/roles.ts'
 import { type Config, readConfig } from '../server/config.ts'
 import { type Service, startService } from '../server/service.ts'
 
@@ -122,6 +123,16 @@ function listed(directory: string): string[] {
   } catch {
     return []
   }
+}
+
+/** Puts a user into the role of a care plan, as an invitation to it does. */
+export async function givePlanRole(planId: string, userId: string, right: 'read' | 'write'): Promise<void> {
+  const { client, db } = service
+  const plan = await db.collection<{ _id: string; ehrId: string }>('CarePlan').findOne({ _id: planId })
+  const role = { ehrId: plan?.ehrId ?? '', carePlanId: planId, right }
+  await client.withSession((session) =>
+    session.withTransaction(() => setPlanRole({ client, db }, session, userId, role, true)),
+  )
 }
 
 /**

@@ -8,7 +8,7 @@ import { classRules } from '../../records/class-rules.ts'
 import { type Database, together } from '../../records/database.ts'
 import { type planLookup, statusOfWritableGoal, subjectOfWritableEhr } from '../../records/ehr.ts'
 import { newId } from '../../records/id.ts'
-import { createEhrRoles, createPlanRoles } from '../../records/roles.ts'
+import { createEhrRoles } from '../../records/roles.ts'
 import type { Records } from '../../records/transaction.ts'
 import { createFaults } from '../../records/validation.ts'
 import { type ClassName, classes } from '../../schemas/classes.ts'
@@ -92,7 +92,6 @@ async function placeCarePlan(database: Database, caller: Caller, ehrId: string):
   const subjectId = await subjectOfWritableEhr(database, caller, ehrId)
   if (subjectId === undefined) throw notFound()
   const id = newId()
-  await together(database, (session) => createPlanRoles(database, session, ehrId, id))
   return { id, permissions: planPermissions(ehrId, id, subjectId) }
 }
 

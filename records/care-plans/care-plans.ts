@@ -7,17 +7,15 @@ import type {
 } from '../../schemas/care-plan-resource.ts'
 import type { TemplateUse } from '../../schemas/care-plan-template.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { ParticipationBody } from '../../schemas/participation.ts'
 import { planPermissions } from '../access.ts'
 import type { SendMail } from '../accounts/mails.ts'
 import type { Caller } from '../caller.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
 import type { Page } from '../listing.ts'
 import { unlessMade } from '../profiles/once.ts'
-import { createPlanRoles } from '../roles.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
-import { auditingRefusal, requireWritableEhr, takeTurn } from './context.ts'
-import { filledIn, type NewPlan, placed } from './from-template.ts'
+import { auditingRefusal, inEhr, inOpenPlan, takeTurn } from './context.ts'
+import { filledIn, placed } from './from-template.ts'
 import { Goals } from './goals.ts'
 import { judgeNew } from './judge.ts'
 import { Part, type PartKey, set, type Writing } from './part.ts'
@@ -91,7 +89,10 @@ export class CarePlans {
     body: Static<typeof CarePlanBody>,
     newId: () => string,
   ): Promise<WholePlan> {
-    return this.#create(caller, ehrId, { plan: body, goals: [], participants: [] }, newId)
+    const id = newId()
+    return this.#unlessMade(caller, { id, ehrId }, async () =>
+      assembled(await this.#createPlan(caller, { id, ehrId }, body), [], []),
+    )
   }
 
   /** A plan with the goals and tasks of a template. @throws as create; NotFound too when there is no such template */
@@ -105,39 +106,39 @@ export class CarePlans {
     const template = this.templates.get(templateId, use.language)
     if (!template) throw new ServiceError('NotFound', { detail: 'There is no such template.' })
     const today = this.#records.clock().toISOString().slice(0, 10)
-    const participants = use.participants ?? []
-    return this.#create(caller, ehrId, { ...filledIn(template, use, today), participants }, newId)
-  }
-
-  /** Writes a plan with its goals and tasks, all or none. */
-  async #create(
-    caller: Caller,
-    ehrId: string,
-    { plan: body, goals, participants }: NewPlan & { participants: ParticipationBody[] },
-    newId: () => string,
-  ): Promise<WholePlan> {
+    const { plan, goals } = filledIn(template, use, today)
     const id = newId()
-    const plan = { anonymous: false, ...set(body), ehrId }
-    judgeNew('CarePlan', plan)
     const place = { ehrId, carePlanId: id }
     const contents = placed(goals, place, newId)
-    const invited = participants.map((body) => ({ body, id: newId() }))
+    const invited = (use.participants ?? []).map((body) => ({ body, id: newId() }))
     const work = async (tx: Transaction): Promise<WholePlan> => {
-      await takeTurn(this.#records, tx, ehrId)
-      const subjectId = await requireWritableEhr(this.#records, tx, caller, ehrId)
-      const permissions = planPermissions(ehrId, id, subjectId)
-      const { plans, goals, tasks } = this.stores
-      const created = await plans.create(caller, { ...plan, status: 'ACTIVE' }, permissions, { tx, id })
-      await createPlanRoles(this.#records, tx.session, ehrId, id)
-      const newGoals = await goals.createAll(caller, contents.goals, permissions, { tx })
-      const newTasks = await tasks.createAll(caller, contents.tasks, permissions, { tx })
+      const created = await this.#createPlan(caller, { id, ehrId }, plan, tx)
+      const into = inOpenPlan(place)
+      const newGoals = await this.stores.goals.createAll(caller, contents.goals, into, { tx })
+      const newTasks = await this.stores.tasks.createAll(caller, contents.tasks, into, { tx })
       for (const { body, id } of invited) await this.participants.createIn(tx, caller, place, body, id)
       return assembled(created, newGoals, newTasks)
     }
+    return this.#unlessMade(caller, { id, ehrId }, () => inTransaction(this.#records, work))
+  }
+
+  /** Writes a plan that is still empty. */
+  async #createPlan(
+    caller: Caller,
+    { id, ehrId }: PartKey,
+    body: Static<typeof CarePlanBody>,
+    tx?: Transaction,
+  ): Promise<StoredPlan> {
+    const plan = { anonymous: false, ...set(body), ehrId }
+    judgeNew('CarePlan', plan)
+    const into = inEhr(ehrId, (subjectId) => planPermissions(ehrId, id, subjectId))
+    return this.stores.plans.create(caller, { ...plan, status: 'ACTIVE' }, into, { tx, id })
+  }
+
+  #unlessMade(caller: Caller, key: PartKey, create: () => Promise<WholePlan>): Promise<WholePlan> {
     return unlessMade(
-      () =>
-        auditingRefusal(this.#records, caller, 'CarePlan', ehrId, () => inTransaction(this.#records, work)),
-      () => this.get(caller, { id, ehrId }),
+      () => auditingRefusal(this.#records, caller, 'CarePlan', key.ehrId, create),
+      () => this.get(caller, key),
     )
   }
 

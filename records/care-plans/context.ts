@@ -1,10 +1,12 @@
-import type { Collection } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { ehrPermissions } from '../access.ts'
 import { type Caller, isPermitted, type Permissions, permitted } from '../caller.ts'
 import { documentsOf } from '../database.ts'
 import type { ParseDocument } from '../parse-format.ts'
 import { attemptOf } from '../resource.ts'
 import type { Records, Transaction } from '../transaction.ts'
+import { takeTurns } from '../turns.ts'
+import type { Into } from '../writer.ts'
 import { refuseViolations } from './judge.ts'
 import { isClosed } from './rules.ts'
 
@@ -16,27 +18,31 @@ export interface Place {
   goalId?: string
 }
 
-/**
- * Puts what adds to a care plan, and what closes it, one after the other for each EHR: of those that meet, one goes on
- * and the others are repeated on what it left. So nothing new is in a plan that was closed at the same instant.
- */
-export async function takeTurn(records: Records, { session }: Transaction, ehrId: string): Promise<void> {
-  await turnsOf(records).updateOne({ _id: ehrId }, { $inc: { turns: 1 } }, { upsert: true, session })
-}
-
-/** A name that no Parse class can have: the class family never reaches it. */
-export const turnsOf = ({ db }: Pick<Records, 'db'>): Collection<{ _id: string; turns: number }> =>
-  db.collection('ehr.turns')
-
-/** The subject of an EHR that takes a new care plan. @throws NotFound; Forbidden for one who may only read it */
-export async function requireWritableEhr(
-  records: Records,
-  tx: Transaction,
-  caller: Caller,
+/** For what belongs to an EHR alone; the permissions of a new care plan are its own. */
+export const inEhr = (
   ehrId: string,
-): Promise<string> {
-  return String((await writable(records, tx, caller, 'Ehr', { _id: ehrId })).subjectId)
-}
+  permissions = (subjectId: string) => ehrPermissions(ehrId, subjectId),
+): Into => ({
+  collection: 'Ehr',
+  key: { _id: ehrId },
+  ehrId,
+  permissions: ({ subjectId }) => permissions(String(subjectId)),
+})
+
+/** For what is registered in a care plan, as long as that is open. */
+export const inOpenPlan = ({ ehrId, carePlanId }: Place): Into => ({
+  collection: 'CarePlan',
+  key: { _id: carePlanId, ehrId },
+  ehrId,
+  permissions: ({ status, _rperm, _wperm }) => {
+    if (status !== 'ACTIVE') refuseViolations([isClosed('CarePlan')])
+    return { read: _rperm, write: _wperm }
+  },
+})
+
+/** As {@link takeTurns}, for one EHR. */
+export const takeTurn = (records: Records, tx: Transaction, ehrId: string): Promise<void> =>
+  takeTurns(records, tx, [ehrId])
 
 /**
  * The permissions of what is kept of a care plan, also of one that is closed.
@@ -76,7 +82,7 @@ async function writable(
   records: Records,
   { session }: Transaction,
   caller: Caller,
-  className: 'Ehr' | 'CarePlan' | 'Goal',
+  className: 'CarePlan' | 'Goal',
   key: { _id: string; [field: string]: string },
 ): Promise<ParseDocument> {
   const found = await documentsOf(records, className).findOne(

@@ -7,7 +7,6 @@ import {
   participation,
 } from '../../schemas/participation.ts'
 import type { Violation } from '../../schemas/violation.ts'
-import { planRole } from '../access.ts'
 import type { SendMail } from '../accounts/mails.ts'
 import { stateOf, type User, usersOf } from '../accounts/user.ts'
 import type { Caller } from '../caller.ts'
@@ -15,7 +14,7 @@ import { documentsOf, together } from '../database.ts'
 import type { Page } from '../listing.ts'
 import type { ParseDocument, Saved } from '../parse-format.ts'
 import { unlessMade } from '../profiles/once.ts'
-import { setRole } from '../roles.ts'
+import { setPlanRole } from '../roles.ts'
 import { Store } from '../store.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from './context.ts'
@@ -153,8 +152,8 @@ export class Participants {
   async changeAccess(): Promise<void> {
     const documents = documentsOf(this.#records, COLLECTION)
     const due = { changesAt: { $lte: this.#records.clock() } }
-    for (const { _id, carePlanId, mvUid } of await documents.find(due).limit(STEP).toArray()) {
-      const of = { carePlanId: String(carePlanId), mvUid: String(mvUid) }
+    for (const { _id, ehrId, carePlanId, mvUid } of await documents.find(due).limit(STEP).toArray()) {
+      const of = { ehrId: String(ehrId), carePlanId: String(carePlanId), mvUid: String(mvUid) }
       await together(this.#records, async (session) => {
         const found = await documents.findOne({ _id, ...due }, { session })
         if (!found) return
@@ -201,7 +200,7 @@ export class Participants {
   /** Puts a user into exactly those roles of a plan that all of his participations give at this moment. */
   async #giveRoles(
     session: ClientSession,
-    { carePlanId, mvUid }: Pick<Participation, 'carePlanId' | 'mvUid'>,
+    { ehrId, carePlanId, mvUid }: Pick<Participation, 'ehrId' | 'carePlanId' | 'mvUid'>,
   ): Promise<void> {
     const all = await documentsOf(this.#records, COLLECTION)
       .find({ carePlanId, mvUid }, { session })
@@ -213,7 +212,7 @@ export class Participants {
       ['write', 'WRITE'],
     ] as const) {
       const held = given.includes(access)
-      await setRole(this.#records, session, mvUid, planRole(carePlanId, right), held)
+      await setPlanRole(this.#records, session, mvUid, { ehrId, carePlanId, right }, held)
     }
   }
 }

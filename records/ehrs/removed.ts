@@ -1,13 +1,13 @@
 import type { Collection } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../caller.ts'
-import { takeTurn, turnsOf } from '../care-plans/context.ts'
 import { type Database, documentsOf, together } from '../database.ts'
 import { changeOf, forgetChanges, forgetChangesOf } from '../history.ts'
 import type { ParseDocument } from '../parse-format.ts'
 import { contentsOf, forgetRemoval, remembered, removeContents } from '../removal.ts'
 import { accessesOf } from '../resource.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
+import { takeTurns, turnsOf } from '../turns.ts'
 
 /** An EHR that is gone for everyone, and can be brought back for a while. */
 export interface RemovedEhr {
@@ -38,7 +38,7 @@ export async function removeSoftly(
   { ehrId, subjectId }: { ehrId: string; subjectId: string },
 ): Promise<void> {
   const { session } = tx
-  await takeTurn(records, tx, ehrId)
+  await takeTurns(records, tx, [ehrId])
   const document = await documentsOf(records, 'Ehr').findOne({ _id: ehrId }, { session })
   if (!document) throw new ServiceError('NotFound')
   const account = await documentsOf(records, '_User').updateOne(

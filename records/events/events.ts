@@ -2,10 +2,9 @@ import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import type { EventBody, EventReplacement } from '../../schemas/event-resource.ts'
 import { storedEvent } from '../../schemas/event-resource.ts'
-import { ehrPermissions } from '../access.ts'
-import type { Caller, Permissions } from '../caller.ts'
+import type { Caller } from '../caller.ts'
 import type { CarePlans } from '../care-plans/care-plans.ts'
-import { auditingRefusal, requireOpen, requireWritableEhr, takeTurn } from '../care-plans/context.ts'
+import { auditingRefusal, inEhr, inOpenPlan } from '../care-plans/context.ts'
 import { judgeChange, judgeNew } from '../care-plans/judge.ts'
 import { set, type Writing } from '../care-plans/part.ts'
 import type { PageOf } from '../care-plans/stores.ts'
@@ -14,7 +13,7 @@ import type { Page } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { Store } from '../store.ts'
-import { inTransaction, type Records, type Transaction } from '../transaction.ts'
+import type { Records } from '../transaction.ts'
 import { derivedOf } from './rules.ts'
 
 type Event = Static<typeof storedEvent>
@@ -92,14 +91,10 @@ export class Events {
     const event: Written = { ...set(body), ehrId }
     return unlessMade(
       () =>
-        auditingRefusal(this.#records, caller, 'Event', ehrId, () =>
-          inTransaction(this.#records, async (tx) => {
-            await takeTurn(this.#records, tx, ehrId)
-            const permissions = await this.#permissions(tx, caller, event)
-            judgeNew('Event', event)
-            return this.#store.create(caller, withDerived(event), permissions, { tx, id })
-          }),
-        ),
+        auditingRefusal(this.#records, caller, 'Event', ehrId, async () => {
+          judgeNew('Event', event)
+          return this.#store.create(caller, withDerived(event), holderOf(event), { id })
+        }),
       () => this.#store.get(caller, { id, ehrId }),
     )
   }
@@ -123,13 +118,11 @@ export class Events {
   remove(caller: Caller, key: Key, { ifMatch }: Writing): Promise<void> {
     return this.#store.remove(caller, key, { ifMatch })
   }
-
-  /** An event of a plan is for those who see the plan, one without a plan for those who see the EHR. */
-  async #permissions(tx: Transaction, caller: Caller, { ehrId, carePlanId }: Written): Promise<Permissions> {
-    if (carePlanId !== undefined) return requireOpen(this.#records, tx, caller, { ehrId, carePlanId })
-    return ehrPermissions(ehrId, await requireWritableEhr(this.#records, tx, caller, ehrId))
-  }
 }
+
+/** An event of a plan is for those who see the plan, one without a plan for those who see the EHR. */
+const holderOf = ({ ehrId, carePlanId }: Written) =>
+  carePlanId === undefined ? inEhr(ehrId) : inOpenPlan({ ehrId, carePlanId })
 
 function listFor({ type, carePlanId, participant }: EventFilter) {
   if (participant !== undefined) return 'ofParticipant'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { newUser, service, type TestUser } from '../helper.ts'
-import { assertError, classesOf, ehrOf, grant, moment, newPlan, newPressure } from './client.ts'
+import { givePlanRole, newUser, service, type TestUser } from '../helper.ts'
+import { assertError, classesOf, ehrOf, moment, newPlan, newPressure } from './client.ts'
 
 const countIn = (collection: string, filter: object) =>
   service.db.collection(collection).countDocuments(filter)
@@ -179,7 +179,7 @@ describe('CarePlan', () => {
       const { body } = await classesOf(owner)
         .post('BloodPressure', newPressure(shared.carePlanId))
         .expect(201)
-      await grant(`plan-${shared.carePlanId}-read`, reader)
+      await givePlanRole(shared.carePlanId, reader.id, 'read')
       const seen = classesOf(reader)
       await seen.get('CarePlan', shared.carePlanId).expect(200)
       await seen.get('BloodPressure', body.objectId).expect(200)
@@ -194,7 +194,7 @@ describe('CarePlan', () => {
 
     it('lets its writers register in it, and in nothing else', async () => {
       const [shared, other] = [await newPlan(owner), await newPlan(owner)]
-      await grant(`plan-${shared.carePlanId}-write`, nurse)
+      await givePlanRole(shared.carePlanId, nurse.id, 'write')
       const { post } = classesOf(nurse)
       const { body } = await post('BloodPressure', newPressure(shared.carePlanId)).expect(201)
       await classesOf(owner).get('BloodPressure', body.objectId).expect(200)

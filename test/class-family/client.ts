@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Response, Test } from 'supertest'
-import { config, request, service, type TestUser } from '../helper.ts'
+import { request, type TestUser } from '../helper.ts'
 
 type Body = Record<string, unknown>
 
@@ -44,13 +44,6 @@ export const newPressure = (carePlanId: string, more: Body = {}) => ({
   systolicUnit: 'mm[Hg]',
   ...more,
 })
-
-/** Puts a user into a role, as an invitation to a care plan does. */
-export async function grant(role: string, user: TestUser): Promise<void> {
-  await service.db.collection('_Join:users:_Role').insertOne({ owningId: role, relatedId: user.id })
-  const { default: Config } = await import('parse-server/lib/Config.js')
-  await Config.get(config.applicationId).cacheController.role.del(user.id)
-}
 
 export function assertError({ status, body }: Response, code: number, error?: string | RegExp): void {
   assert.equal(body.code, code, JSON.stringify(body))

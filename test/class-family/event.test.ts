@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { newUser, service, type TestUser } from '../helper.ts'
+import { givePlanRole, newUser, service, type TestUser } from '../helper.ts'
 import { call } from '../path-family/people.ts'
-import { assertError, classesOf, grant, moment, newPlan } from './client.ts'
+import { assertError, classesOf, moment, newPlan } from './client.ts'
 
 const [start, end] = [moment('2026-03-01T08:30:00.000Z'), moment('2026-03-01T09:00:00.000Z')]
 const participants = [{ mvUid: 'bW81kPzQ7e', status: 'INVITED' }]
@@ -13,7 +13,7 @@ describe('Event', () => {
   before(async () => {
     ;[owner, nurse] = await Promise.all([newUser(), newUser()])
     context = await newPlan(owner)
-    await grant(`plan-${context.carePlanId}-write`, nurse)
+    await givePlanRole(context.carePlanId, nurse.id, 'write')
   })
   const sent = (more: object = {}) => ({
     ...{ ...context, type: 'appointment', title: 'Check-up', start, end, participants },

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { planRole } from '../../records/access.ts'
-import { setRole } from '../../records/roles.ts'
-import { service } from '../helper.ts'
+import { givePlanRole, service } from '../helper.ts'
 import { type Answer, newPerson, type Person } from './people.ts'
 
 /** Somebody with the EHR that came with the account. Paths without a leading slash are below that EHR. */
@@ -44,12 +42,8 @@ export const newTask = async (
 }
 
 /** Lets somebody into a care plan, as an invitation to it does. */
-export async function letIn(planId: string, person: Person, right: 'read' | 'write'): Promise<void> {
-  const database = { client: service.client, db: service.db }
-  await service.client.withSession((session) =>
-    session.withTransaction(() => setRole(database, session, person.mvUid, planRole(planId, right), true)),
-  )
-}
+export const letIn = (planId: string, { mvUid }: Person, right: 'read' | 'write'): Promise<void> =>
+  givePlanRole(planId, mvUid, right)
 
 /** What the audit holds of an EHR since a moment: `read CarePlan done`. */
 export async function auditOf(ehrId: string, since = new Date(0)): Promise<string[]> {
