@@ -74,17 +74,20 @@ app.get('/med/:id/:ehrId/careplan/todo', requireToken, async ({ params, query },
   const open = tasks.find({ ehrId, status: 'ACTIVE', _rperm: id }).sort({ dueDate: 1 })
   response.json(await open.limit(Number(query.limit)).toArray())
 })
-app.get('/med/:id/:ehrId/careplan/:plan', requireToken, async ({ params }, response) => {
-  const { id, ehrId, plan: _id = '' } = params
-  const plan = await plans.findOne({ _id, ehrId, _rperm: id })
-  if (!plan) return void response.status(404).end()
-  const ofPlan = { carePlanId: _id, _rperm: id }
+async function whole(plan: Document, id: unknown): Promise<object> {
+  const ofPlan = { carePlanId: plan._id, _rperm: id }
   const [itsGoals, itsTasks] = await Promise.all([goals.find(ofPlan).toArray(), tasks.find(ofPlan).toArray()])
   const withTasks = itsGoals.map((goal) => ({
     ...goal,
     tasks: itsTasks.filter(({ goalId }) => goalId === goal._id),
   }))
-  response.json({ ...plan, goals: withTasks })
+  return { ...plan, goals: withTasks }
+}
+app.get('/med/:id/:ehrId/careplan/:plan', requireToken, async ({ params }, response) => {
+  const { id, ehrId, plan: _id = '' } = params
+  const plan = await plans.findOne({ _id, ehrId, _rperm: id })
+  if (plan) response.json(await whole(plan, id))
+  else response.status(404).end()
 })
 app.post('/med/:id/:ehrId/careplan', requireToken, async ({ params, body }, response) => {
   const { id = '', ehrId = '' } = params
@@ -101,7 +104,7 @@ app.put('/med/:id/:ehrId/careplan/:plan', requireToken, async ({ params, body },
     { $set: body, $inc: { version: 1 } },
     { returnDocument: 'after' },
   )
-  if (found) response.json(found)
+  if (found) response.json(await whole(found, id))
   else response.status(404).end()
 })
 app.listen(Number(process.env.PORT), '127.0.0.1')
