@@ -51,7 +51,13 @@ export function announcer({ db, clock, audit }: Records): Announce {
       const version = before.version + 1
       const by = { caller, at: clock() }
       await kept.add([
-        changeOf(collection, before._id, by, { action, version, before, changed, announced: true }),
+        changeOf({ collection, id: before._id, ehrId }, by, {
+          action,
+          version,
+          before,
+          changed,
+          announced: true,
+        }),
       ])
     }
     const { requestId, userId, application } = caller

@@ -28,11 +28,21 @@ const DIGITS = 10
 /** A name that no Parse class can have: the class family never reaches it. */
 const changesOf = (db: Db): Collection<Change> => db.collection<Change>('history.changes')
 
-/** Ids sort by collection, record and version, so that the primary index serves every query. */
-const startOf = (collection: string, id: string, version?: number): string =>
-  `${collection}/${id}/${version === undefined ? '' : String(version).padStart(DIGITS, '0')}`
+/** The record that a change is of. */
+export interface RecordKey {
+  collection: string
+  id: string
+  /** The EHR whose data it is, if it is one's. */
+  ehrId?: string | null | undefined
+}
+
+/** Ids sort by EHR, collection, record and version, so that the primary index serves every query. */
+const startOf = (record: RecordKey, version?: number): string =>
+  `${pathOf(record)}/${version === undefined ? '' : String(version).padStart(DIGITS, '0')}`
 /** '0' is the character after '/'. */
-const endOf = (collection: string, id: string): string => `${collection}/${id}0`
+const endOf = (record: RecordKey): string => `${pathOf(record)}0`
+const pathOf = ({ ehrId, collection, id }: RecordKey): string =>
+  `${ehrId ? `${ehrId}/` : ''}${collection}/${id}`
 
 const UNCOMPARED = new Set(['version', '_created_at', '_updated_at', '_acl'])
 
@@ -46,14 +56,13 @@ export function changedFields(before: Record<string, unknown>, after: Record<str
 
 /** Describes the write that makes `version` of a record. */
 export function changeOf(
-  collection: string,
-  id: string,
+  record: RecordKey,
   by: { caller: Caller; at: Date },
   write: Pick<Change, 'action' | 'version' | 'before' | 'changed' | 'announced'>,
 ): Change {
   const { userId, application } = by.caller
   return {
-    _id: `${startOf(collection, id, write.version)}/${newId()}`,
+    _id: `${startOf(record, write.version)}/${newId()}`,
     at: by.at,
     userId,
     application,
@@ -69,13 +78,11 @@ export async function keepChanges(db: Db, changes: Change[], session?: ClientSes
 /** The changes of one record, newest first. @throws MalformedRequest for a cursor that it did not give out */
 export async function listChanges(
   db: Db,
-  collection: string,
-  id: string,
+  record: RecordKey,
   page: { limit: number; cursor?: string | undefined },
 ): Promise<{ items: Change[]; next: string | null }> {
-  const start = startOf(collection, id)
-  const end =
-    page.cursor === undefined ? endOf(collection, id) : start + decodeCursor(HISTORY, page.cursor).value
+  const start = startOf(record)
+  const end = page.cursor === undefined ? endOf(record) : start + decodeCursor(HISTORY, page.cursor).value
   const found = await changesOf(db)
     .find({ _id: { $gte: start, $lt: end } })
     .sort({ _id: -1 })
@@ -83,25 +90,23 @@ export async function listChanges(
     .toArray()
   const items = found.slice(0, page.limit)
   const last = found.length > page.limit ? items.at(-1) : undefined
-  return { items, next: last ? encodeCursor(HISTORY, { value: last._id.slice(start.length), id }) : null }
+  return {
+    items,
+    next: last ? encodeCursor(HISTORY, { value: last._id.slice(start.length), id: record.id }) : null,
+  }
 }
 
 /** The record as it was at a former version, or null when that is not known. */
-export async function documentAt(
-  db: Db,
-  collection: string,
-  id: string,
-  version: number,
-): Promise<ParseDocument | null> {
-  const later = { $gte: startOf(collection, id, version + 1), $lt: endOf(collection, id) }
+export async function documentAt(db: Db, record: RecordKey, version: number): Promise<ParseDocument | null> {
+  const later = { $gte: startOf(record, version + 1), $lt: endOf(record) }
   const found = await changesOf(db).findOne({ _id: later, 'before.version': version }, { sort: { _id: 1 } })
   return found?.before ?? null
 }
 
 /** Forgets the changes of a record that is gone for good. */
-export async function forgetChanges(db: Db, collection: string, id: string, session?: ClientSession) {
-  const range = { $gte: startOf(collection, id), $lt: endOf(collection, id) }
-  await changesOf(db).deleteMany({ _id: range }, session ? { session } : {})
+export async function forgetChanges(db: Db, record: RecordKey, session: ClientSession): Promise<void> {
+  const range = { $gte: startOf(record), $lt: endOf(record) }
+  await changesOf(db).deleteMany({ _id: range }, { session })
 }
 
 /** Forgets the changes of all records whose collection and id, `collection/id`, lie in a range. */
@@ -113,29 +118,18 @@ export async function forgetChangesWithin(
   await changesOf(db).deleteMany({ _id: range }, { session })
 }
 
-/** Changes that are looked through at a time. */
+/** Changes that are forgotten at a time. */
 const STEP = 1000
 
-/**
- * Forgets all changes of all records of these EHRs, also of records that are long gone. It looks through the whole
- * history, step by step: no index is kept for what happens this rarely.
- */
-export async function forgetChangesOf(db: Db, ehrIds: ReadonlySet<string>): Promise<void> {
-  let last = ''
-  let found: Change[]
+/** Forgets all changes of all records of an EHR, also of records that are long gone. */
+export async function forgetChangesOfEhr(db: Db, ehrId: string): Promise<void> {
+  const theirs = { _id: { $gte: `${ehrId}/`, $lt: `${ehrId}0` } }
+  let found: Pick<Change, '_id'>[]
   do {
-    const next = { _id: { $gt: last } }
     found = await changesOf(db)
-      .find(next, { projection: { 'before.ehrId': 1 } })
-      .sort({ _id: 1 })
+      .find(theirs, { projection: { _id: 1 } })
       .limit(STEP)
       .toArray()
-    const theirs = found.filter(({ before }) => ehrIds.has(String(before?.ehrId)))
-    const records = new Set(theirs.map(({ _id }) => _id.split('/').slice(0, 2).join('/')))
-    for (const record of records) {
-      const [collection = '', id = ''] = record.split('/')
-      await forgetChanges(db, collection, id)
-    }
-    last = found.at(-1)?._id ?? last
+    await changesOf(db).deleteMany({ _id: { $in: found.map(({ _id }) => _id) } })
   } while (found.length === STEP)
 }

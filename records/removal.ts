@@ -21,7 +21,8 @@ interface Removal {
 /** No request lives longer than this. */
 const LONGEST_REQUEST_MS = 60_000
 
-const removals = (database: Database): Collection<Removal> => database.db.collection<Removal>('Removal')
+export const removals = (database: Database): Collection<Removal> =>
+  database.db.collection<Removal>('Removal')
 
 /** The removals of the last minute in this process, and whether they came about. */
 const recent = new Map<string, { at: number; done: Promise<boolean> }>()

@@ -2,6 +2,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import type { Access } from './audit.ts'
 import type { Caller } from './caller.ts'
+import type { RecordKey } from './history.ts'
 import type { ListShape } from './listing.ts'
 import type { Saved } from './parse-format.ts'
 
@@ -66,6 +67,12 @@ export function attemptOf(
   if (audited.ehr === undefined) return []
   const ids = typeof asked.id === 'string' ? [asked.id] : []
   return [{ ...who(caller), ...what, ehrId: textOrNull(asked[audited.ehr]), type: audited.collection, ids }]
+}
+
+/** The record as its history knows it. */
+export function recordKeyOf({ collection, ehr }: Audited, record: { id: string }): RecordKey {
+  const { id, ...fields }: Record<string, unknown> & { id: string } = record
+  return { collection, id, ehrId: ehr === 'id' ? id : textOrNull(fields[ehr ?? '']) }
 }
 
 const who = ({ requestId, userId, application }: Caller) => ({ requestId, userId, application })

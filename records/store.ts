@@ -15,7 +15,7 @@ import {
   type Saved,
   storedPermissions,
 } from './parse-format.ts'
-import { accessesOf, attemptOf, type Key, type Resource } from './resource.ts'
+import { accessesOf, attemptOf, type Key, type Resource, recordKeyOf } from './resource.ts'
 import type { Records, Transaction } from './transaction.ts'
 import { type Into, type Write, Writer } from './writer.ts'
 
@@ -123,8 +123,8 @@ export class Store<S extends TObject, L extends string> {
     const created = documents.map((document) => this.#format.fromStored(document))
     return {
       operations: documents.map((document) => ({ insertOne: { document } })),
-      changes: documents.map(({ _id }) =>
-        this.#change(caller, _id, { action: 'create', version: 1, before: null, changed: [] }),
+      changes: created.map((record) =>
+        this.#change(caller, record, { action: 'create', version: 1, before: null, changed: [] }),
       ),
       accesses: accessesOf(this.#resource, caller, { action: 'create' }, created),
       result: created,
@@ -190,7 +190,7 @@ export class Store<S extends TObject, L extends string> {
       return {
         operations: [{ replaceOne: { filter: same(before, caller), replacement: next } }],
         changes: [
-          this.#change(caller, before._id, { action: 'update', version: next.version, before, changed }),
+          this.#change(caller, updated, { action: 'update', version: next.version, before, changed }),
         ],
         accesses: accessesOf(this.#resource, caller, { action: 'update' }, [updated]),
         result: updated,
@@ -202,11 +202,12 @@ export class Store<S extends TObject, L extends string> {
   async remove(caller: Caller, key: Key<Static<S>>, { tx, ifMatch }: Conditional = {}): Promise<void> {
     await this.#write(caller, 'delete', key, tx, (found) => {
       const before = this.#writable(caller, key, ifMatch, found)
+      const removed = this.#format.fromStored(before)
       const change = { action: 'delete' as const, version: before.version + 1, before, changed: [] }
       return {
         operations: [{ deleteOne: { filter: same(before, caller) } }],
-        changes: [this.#change(caller, before._id, change)],
-        accesses: accessesOf(this.#resource, caller, { action: 'delete' }, [this.#format.fromStored(before)]),
+        changes: [this.#change(caller, removed, change)],
+        accesses: accessesOf(this.#resource, caller, { action: 'delete' }, [removed]),
         result: undefined,
       }
     })
@@ -218,8 +219,8 @@ export class Store<S extends TObject, L extends string> {
     key: Key<Static<S>>,
     page: { limit: number; cursor?: string | undefined },
   ): Promise<Page<PastChange<Static<S>>>> {
-    const { id } = await this.get(caller, key)
-    const { items, next } = await listChanges(this.#records.db, this.#resource.collection, id, page)
+    const record = recordKeyOf(this.#resource, await this.get(caller, key))
+    const { items, next } = await listChanges(this.#records.db, record, page)
     return {
       next,
       items: items.map(({ _id, at, before, ...change }) => ({
@@ -241,8 +242,8 @@ export class Store<S extends TObject, L extends string> {
     rule: (now: Saved<Static<S>>, former: Saved<Static<S>>) => Static<S>,
     options: Conditional = {},
   ): Promise<Saved<Static<S>>> {
-    const { id } = await this.get(caller, key, options)
-    const former = await documentAt(this.#records.db, this.#resource.collection, id, version)
+    const record = recordKeyOf(this.#resource, await this.get(caller, key, options))
+    const former = await documentAt(this.#records.db, record, version)
     if (!former) throw new ServiceError('NotFound', { detail: `There is no former version ${version}.` })
     return this.update(caller, key, (now) => rule(now, this.#format.fromStored(former)), options)
   }
@@ -300,8 +301,8 @@ export class Store<S extends TObject, L extends string> {
     }
   }
 
-  #change(caller: Caller, id: string, write: Parameters<typeof changeOf>[3]): Change {
-    return changeOf(this.#resource.collection, id, { caller, at: this.#records.clock() }, write)
+  #change(caller: Caller, record: Saved<Static<S>>, write: Parameters<typeof changeOf>[2]): Change {
+    return changeOf(recordKeyOf(this.#resource, record), { caller, at: this.#records.clock() }, write)
   }
 
   async #report(tx: Transaction | undefined, accesses: Access[]): Promise<void> {

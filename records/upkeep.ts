@@ -1,7 +1,7 @@
 import { CLASS_NAMES } from '../schemas/classes.ts'
 import { type Database, documentsOf } from './database.ts'
 import { removedEhrs, sweepRemovedEhrs } from './ehrs/removed.ts'
-import { sweepRemovals } from './removal.ts'
+import { removals, sweepRemovals } from './removal.ts'
 import { indexRoles } from './roles.ts'
 
 const SWEEP_EVERY_MS = 60_000
@@ -18,7 +18,7 @@ export async function startUpkeep(
   await indexRoles(database)
   // A list without a condition is the list of what the caller may read.
   for (const name of CLASS_NAMES) await documentsOf(database, name).createIndex({ _rperm: 1 })
-  await removedEhrs(database).createIndex({ at: 1 })
+  for (const removed of [removals(database), removedEhrs(database)]) await removed.createIndex({ at: 1 })
   const sweep = async () => {
     await sweepRemovals(database)
     await sweepRemovedEhrs(database, new Date())

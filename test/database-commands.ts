@@ -32,7 +32,8 @@ export async function commandsOf(work: () => PromiseLike<unknown>, others = /^$/
 
 /** The conditions of a command, as finds. */
 const conditionsOf = (command: Document): Document[] => {
-  if (command.filter ?? command.query) return [command.filter ?? command.query]
+  const asked = command.filter ?? command.query ?? command.pipeline?.[0]?.$match
+  if (asked) return [asked]
   return [...(command.updates ?? []), ...(command.deletes ?? [])].map(({ q }: Document) => q)
 }
 

@@ -121,7 +121,7 @@ export class Accounts {
       await leaveRoles(database, session, mvUid)
       await linksOf(this.#db).deleteMany({ mvUid }, { session })
       for (const remove of removals) await remove(session, mvUid)
-      await forgetChanges(this.#db, '_User', mvUid, session)
+      await forgetChanges(this.#db, { collection: '_User', id: mvUid }, session)
       await this.#keep(session, caller, 'delete', user, null, [])
     })
     await sessions.endAll(mvUid)
@@ -192,7 +192,7 @@ export class Accounts {
   ): Promise<void> {
     const by = { caller, at: this.#parts.clock() }
     const version = user.version + 1
-    const change = changeOf('_User', user._id, by, { action, version, before, changed })
+    const change = changeOf({ collection: '_User', id: user._id }, by, { action, version, before, changed })
     await keepChanges(this.#db, [change], session)
   }
 

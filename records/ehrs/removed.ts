@@ -2,7 +2,7 @@ import type { Collection } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../caller.ts'
 import { type Database, documentsOf, together } from '../database.ts'
-import { changeOf, forgetChanges, forgetChangesOf } from '../history.ts'
+import { changeOf, forgetChangesOfEhr } from '../history.ts'
 import type { ParseDocument } from '../parse-format.ts'
 import { contentsOf, forgetRemoval, remembered, removeContents } from '../removal.ts'
 import { accessesOf } from '../resource.ts'
@@ -123,7 +123,7 @@ export async function restoreRemoved(
     await documentsOf(records, '_User').updateOne(account, { $set: { ehrId } }, { session })
   }
   const change = { action: 'create' as const, version, before: null, changed: [] }
-  tx.changes.push(changeOf('Ehr', ehrId, { caller, at: now }, change))
+  tx.changes.push(changeOf({ collection: 'Ehr', id: ehrId, ehrId }, { caller, at: now }, change))
   const audited = { collection: 'Ehr', ehr: 'id' } as const
   tx.accesses.push(...accessesOf(audited, caller, { action: 'create' }, [{ id: ehrId }]))
 }
@@ -137,22 +137,11 @@ export async function sweepRemovedEhrs(database: Database, now: Date): Promise<v
   const gone = await removedEhrs(database)
     .find(old, { projection: { _id: 1 } })
     .toArray()
-  if (gone.length === 0) return
-  for (const { _id } of gone) await forgetRecords(database, _id)
-  await forgetChangesOf(database.db, new Set(gone.map(({ _id }) => _id)))
   for (const { _id } of gone) {
+    await forgetChangesOfEhr(database.db, _id)
     await together(database, (session) => removeContents(database, session, 'Ehr', _id))
     await documentsOf(database, 'Ehr').deleteOne({ _id, _rperm: [] })
     await turnsOf(database).deleteOne({ _id })
     await removedEhrs(database).deleteOne({ _id })
-  }
-}
-
-/** Forgets the history of what is still there, so that not even who made it is left. */
-async function forgetRecords(database: Database, ehrId: string): Promise<void> {
-  await forgetChanges(database.db, 'Ehr', ehrId)
-  for (const name of contentsOf('Ehr')) {
-    const records = documentsOf(database, name).find({ ehrId }, { projection: { _id: 1 } })
-    for await (const { _id } of records) await forgetChanges(database.db, name, _id)
   }
 }

@@ -74,7 +74,7 @@ export class Profiles {
       await noteRemoval(this.#records, tx, mvUid)
       const by = { caller, at: this.#records.clock() }
       const removal = { action: 'delete' as const, version: version + 1, before: null, changed: [] }
-      tx.changes.push(changeOf('profile.persons', mvUid, by, removal))
+      tx.changes.push(changeOf({ collection: 'profile.persons', id: mvUid }, by, removal))
     })
   }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
+import { sweepRemovals } from '../../records/removal.ts'
 import { assertNoScan, commandsOf } from '../database-commands.ts'
-import { newUser, type TestUser } from '../helper.ts'
+import { newUser, service, type TestUser } from '../helper.ts'
 import { classesOf, ehrOf, newPlan, newPressure } from './client.ts'
 
 const named = (commands: Document[]) => commands.map(({ commandName }) => commandName)
@@ -40,6 +41,7 @@ describe('the work of the database', () => {
       await list('BloodPressure', { carePlanId: plan }).query({ order: '-timestamp' }).expect(200)
       await list('Custom', { ehrId }).expect(200)
       await remove('CarePlan', plan).expect(200)
+      await sweepRemovals(service)
       const other = (await post('Ehr', { subjectId: 'patient 30' }).expect(201)).body.objectId
       await list('CarePlan', { ehrId: other }).expect(200)
       await remove('Ehr', other).expect(200)

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Document } from 'mongodb'
+import { removeEntriesBefore } from '../../records/audit-checkpoint.ts'
 import { sweepRemovedEhrs } from '../../records/ehrs/removed.ts'
 import { assertNoScan, commandsOf } from '../database-commands.ts'
-import { service } from '../helper.ts'
+import { config, service } from '../helper.ts'
 import { newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
 import { newAdmin, newPerson } from './people.ts'
 
 const named = (commands: Document[]) =>
   commands.map((command) => `${command.commandName} ${command[command.commandName]}`).sort()
 
+const DAY_MS = 86_400_000
 const soon = () => new Date(Date.now() + 1500).toISOString()
 
 describe('the work of the database for care plans', () => {
@@ -83,6 +85,27 @@ describe('the work of the database for care plans', () => {
       ok(await admin.call('POST', `/med/ehr/${patient.ehrId}/restore`))
     }, /^(ehr|plan|history)\./)
     assert.ok(commands.length > 80, String(commands.length))
+    await assertNoScan(commands)
+  })
+
+  it('never does in the jobs', async () => {
+    const owner = await newPatient()
+    const id = await newPlan(owner)
+    await newTask(owner, id, await newGoal(owner, id))
+    ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
+    const commands = await commandsOf(async () => {
+      for (const days of [0, 32]) await sweepRemovedEhrs(service, new Date(Date.now() + days * DAY_MS))
+      await removeEntriesBefore(service.db, config.auditKey, new Date(0))
+      await sleep(1200)
+    }, /^(ehr|plan|history|audit)\.|^mails$/)
+    const names = named(commands)
+    for (const job of [
+      'find ehr.removed',
+      'find history.changes',
+      'find plan.participants',
+      'find audit.entries',
+    ])
+      assert.ok(names.includes(job), job)
     await assertNoScan(commands)
   })
 })

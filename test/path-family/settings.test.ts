@@ -29,7 +29,7 @@ describe('settings of a care plan', () => {
     assert.deepEqual(ok(await patient.call('GET', path())), settings)
     ok(await patient.call('POST', path(), { other: 1 }))
     assert.deepEqual(ok(await patient.call('GET', path())), { other: 1 })
-    const changes = { _id: { $regex: `^plan.settings/${planId}/` } } as object
+    const changes = { _id: { $regex: `^${patient.ehrId}/plan.settings/${planId}/` } } as object
     const history = await service.db.collection('history.changes').find(changes).sort({ _id: 1 }).toArray()
     assert.deepEqual(
       history.map(({ version, before }) => [version, before && JSON.parse(before.json)]),

@@ -89,7 +89,7 @@ describe('records after a crash', function () {
     const changes = await opened.db.collection<{ _id: string }>('history.changes').find().toArray()
     const written = { action: { $in: ['create', 'update'] } }
     const entries = await opened.db.collection<{ ids: string[] }>('audit.entries').find(written).toArray()
-    assert.deepEqual(tally(changes.map(({ _id }) => _id.split('/')[1])), versions)
+    assert.deepEqual(tally(changes.map(({ _id }) => _id.split('/')[2])), versions)
     assert.deepEqual(tally(entries.flatMap(({ ids }) => ids)), versions)
     assert.equal((await verifyAudit(opened.db, KEY)).broken, null)
   }

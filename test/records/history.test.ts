@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { encodeCursor } from '../../records/cursor.ts'
-import { forgetChanges } from '../../records/history.ts'
+import { forgetChangesOfEhr } from '../../records/history.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type Engine, startEngine } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, openRecords, type TestRecords } from './records.ts'
@@ -25,9 +25,9 @@ describe('records/history', () => {
   })
 
   /** A note at version 4: its text goes from one to four. */
-  async function written() {
+  async function written(ehrId = 'e') {
     const { notes } = opened
-    const { id } = await notes.create(author, { ehrId: 'e', text: 'one', dueDate: '2026-03-01' }, permissions)
+    const { id } = await notes.create(author, { ehrId, text: 'one', dueDate: '2026-03-01' }, permissions)
     await notes.update(other, { id }, (now) => ({ ...now, text: 'two' }))
     await notes.update(author, { id }, ({ ehrId }) => ({ ehrId, text: 'three' }))
     await notes.update(other, { id }, (now) => ({ ...now, text: 'four' }))
@@ -72,7 +72,7 @@ describe('records/history', () => {
   it('does not exist for a stranger, nor shows another record through a forged cursor', async () => {
     const [id] = [await written(), await written()]
     await assert.rejects(opened.notes.history(stranger, { id }, { limit: 1 }), is('NotFound'))
-    for (const beyond of ['Note/zzzzzzzzzz/', '\u{10ffff}', '~']) {
+    for (const beyond of ['e/Note/zzzzzzzzzz/', 'Note/zzzzzzzzzz/', '\u{10ffff}', '~']) {
       const cursor = encodeCursor('history', { value: beyond, id: 'any' })
       const { items } = await opened.notes.history(author, { id }, { limit: 10, cursor })
       assert.ok(items.every(({ before }) => before === null || before.id === id))
@@ -115,13 +115,16 @@ describe('records/history', () => {
     )
   })
 
-  it('keeps what a removed record was, until it is forgotten', async () => {
-    const id = await written()
+  it('keeps what a removed record was, until its EHR is forgotten, with no other', async () => {
+    const id = await written('forgotten')
+    await written('forgotten-not')
     const changes = opened.db.collection('history.changes')
     await opened.notes.remove(author, { id })
     const kept = await changes.findOne({ 'before._id': id, action: 'delete' })
     assert.equal(kept?.before.text, 'four')
-    await forgetChanges(opened.db, 'Note', id)
+    const count = await changes.countDocuments()
+    await forgetChangesOfEhr(opened.db, 'forgotten')
+    assert.equal(await changes.countDocuments(), count - 5)
     assert.equal(await changes.countDocuments({ 'before._id': id }), 0)
   })
 })
