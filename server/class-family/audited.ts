@@ -80,7 +80,8 @@ async function accessesIn(
   const place = { id: id ?? where.objectId, ehrId: where.ehrId }
   if (typeof answer.code === 'number') {
     const outcome = DENIED.has(answer.code) ? 'denied' : 'refused'
-    return attemptOf(audited, caller, { action, outcome }, place)
+    const [known = place] = id === undefined ? [] : await placed(records, className, [{ objectId: id }])
+    return attemptOf(audited, caller, { action, outcome }, known)
   }
   if (action !== 'read' && action !== 'query') return []
   const asked = action === 'query' ? { asked: Object.keys(where).sort().join(' ') } : {}
