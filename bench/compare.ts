@@ -5,8 +5,9 @@ import { type AddressInfo, createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import autocannon, { type Request } from 'autocannon'
 
-const rounds = Number(process.env.ROUNDS ?? 5)
-const seconds = Number(process.env.SECONDS ?? 3)
+/** How often, and for how long, each side is asked. */
+export const rounds = Number(process.env.ROUNDS ?? 5)
+export const seconds = Number(process.env.SECONDS ?? 3)
 const many = 24
 
 /** What is asked of a side, and by how many at once. */

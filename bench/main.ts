@@ -10,6 +10,10 @@ const benches: Record<string, { about: string; run(items: string): Promise<unkno
     about: 'profiles against a bare Express and a bare Parse Server: GET, list, PUT, login',
     run: () => import('./path-family.ts'),
   },
+  store: {
+    about: 'what the store costs: handlers on the bare driver against it, with and without audit',
+    run: () => import('./store.ts'),
+  },
   clinical: {
     about: 'care plans against a bare Express and a bare Parse Server, with ever more items',
     run: async (items) => (await import('./clinical.ts')).clinical(items),
@@ -37,5 +41,9 @@ ${list.join('')}
 `)
   process.exitCode = values.help ? 0 : 1
 } else {
-  await chosen.run(values.items)
+  await chosen.run(values.items).catch((error: unknown) => {
+    if (!(error instanceof RangeError)) throw error
+    process.stderr.write(`${error.message}\n`)
+    process.exitCode = 1
+  })
 }

@@ -2,8 +2,6 @@
  * What the store costs: bare driver handlers against the same through the store, with and without audit, on the
  * embedded engine, interleaved in one run. Medians of the rounds, with 24 connections: requests/s, milliseconds, and
  * the processor time of one request, service, engine and load together, which other work on the machine disturbs least.
- *
- *     npm run build && node dist/bench/store.js [seconds] [rounds]
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
@@ -19,8 +17,8 @@ import type { Caller } from '../records/caller.ts'
 import { newId } from '../records/id.ts'
 import { Store } from '../records/store.ts'
 import { startEmbeddedMongo } from '../server/embedded-mongo/index.ts'
+import { rounds, seconds } from './compare.ts'
 
-const [seconds = 3, rounds = 3] = process.argv.slice(2).map(Number)
 const CONNECTIONS = 24
 const EHRS = 100
 const PER_EHR = 100
