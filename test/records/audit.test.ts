@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { listAccess } from '../../records/audit.ts'
 import { removeEntriesBefore } from '../../records/audit-checkpoint.ts'
 import { type Progress, verifyAudit } from '../../records/audit-verifier.ts'
-import { type Engine, startEngine } from '../../server/embedded-mongo/test/engine.ts'
+import { engineOfBlock } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, KEY, noteStore, openRecords, type TestRecords } from './records.ts'
 
 const subject = callerOf('subject')
@@ -15,13 +15,8 @@ interface Entry {
 }
 
 describe('records/audit', () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   let opened: TestRecords
-
-  before(async () => {
-    engine = await startEngine()
-  })
-  after(() => engine.stop())
 
   beforeEach(async () => {
     opened = await openRecords(engine)

@@ -1,24 +1,13 @@
 import assert from 'node:assert/strict'
 import { type Collection, type Document, UUID } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { engineOfBlock, threeThings } from './engine.ts'
 
 describe('commands', () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   let things: Collection
   const run = (command: Document) => engine.db.command(command)
-
-  before(async () => {
-    engine = await startEngine()
-  })
-  after(() => engine.stop())
   beforeEach(async () => {
-    await engine.db.dropDatabase()
-    things = engine.db.collection('things')
-    await things.insertMany([
-      { _id: 1 as never, name: 'a', n: 3, tags: ['x', 'y'] },
-      { _id: 2 as never, name: 'b', n: 1, tags: ['y'] },
-      { _id: 3 as never, name: 'c', n: 2 },
-    ])
+    things = await threeThings(engine)
   })
 
   describe('about the server', () => {

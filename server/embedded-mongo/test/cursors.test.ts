@@ -1,20 +1,18 @@
 import assert from 'node:assert/strict'
 import { type Collection, type Document, Long } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { engineOfBlock } from './engine.ts'
 
 describe('cursors', () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   let many: Collection
   const run = (command: Document) => engine.db.command(command, { promoteLongs: false })
 
   before(async () => {
-    engine = await startEngine()
     many = engine.db.collection('many')
     await many.insertMany(
       Array.from({ length: 1000 }, (_, i) => ({ _id: i as never, i, text: 'x'.repeat(100) })),
     )
   })
-  after(() => engine.stop())
 
   const size = async (command: Document): Promise<[number, boolean]> => {
     const { cursor } = await run(command)

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Db, MongoClient } from 'mongodb'
+import { type Collection, type Db, MongoClient } from 'mongodb'
 import { startEmbeddedMongo } from '../index.ts'
 
 /** The engine as its users meet it: a forked process on a directory, reached through the official driver. */
@@ -18,11 +18,19 @@ export interface Engine {
   stop(): Promise<void>
 }
 
+/** One engine for the tests of a block; to be used in them and in their hooks. */
+export function engineOfBlock(): Engine {
+  const engine = {} as Engine
+  before(() => startEngine(engine))
+  after(() => engine.stop())
+  return engine
+}
+
 /** Starts an engine on a new, empty directory. */
-export async function startEngine(): Promise<Engine> {
+export async function startEngine(engine = {} as Engine): Promise<Engine> {
   const dataDir = await mkdtemp(join(tmpdir(), 'embedded-mongo-'))
   let running = await open(dataDir)
-  const engine: Engine = {
+  return Object.assign(engine, {
     dataDir,
     ...running.handles,
     async kill() {
@@ -41,8 +49,19 @@ export async function startEngine(): Promise<Engine> {
       await running.server.stop()
       await rm(dataDir, { recursive: true, force: true })
     },
-  }
-  return engine
+  })
+}
+
+/** Three documents, and nothing else in the database. */
+export async function threeThings({ db }: Engine): Promise<Collection> {
+  await db.dropDatabase()
+  const things = db.collection('things')
+  await things.insertMany([
+    { _id: 1 as never, name: 'a', n: 3, tags: ['x', 'y'] },
+    { _id: 2 as never, name: 'b', n: 1, tags: ['y'] },
+    { _id: 3 as never, name: 'c', n: 2 },
+  ])
+  return things
 }
 
 async function open(dataDir: string) {

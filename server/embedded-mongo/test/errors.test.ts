@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClientSession, type Collection, type Document, Long } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { engineOfBlock } from './engine.ts'
 
 type Attempt = (things: Collection, run: (command: Document) => Promise<Document>) => Promise<unknown>
 
@@ -77,7 +77,7 @@ const attempts: [code: number, what: string, attempt: Attempt][] = [
 ]
 
 describe('errors', () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   let things: Collection
 
   const run = async (command: Document): Promise<Document> => {
@@ -87,14 +87,12 @@ describe('errors', () => {
   }
 
   before(async () => {
-    engine = await startEngine()
     things = engine.db.collection('things')
     await things.createIndex({ n: 1 })
     await things.createIndex({ p: 1, q: 1 })
     await things.insertOne({ _id: 1 as never, n: 1, name: 'a' })
     await things.insertMany(Array.from({ length: 600 }, (_, i) => ({ n: i + 2 })))
   })
-  after(() => engine.stop())
 
   for (const [code, what, attempt] of attempts)
     it(`${code}: ${what}`, async () => {

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Binary, type Collection, type Document } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { engineOfBlock } from './engine.ts'
 
 describe('indexes', () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   let things: Collection
-
-  before(async () => {
-    engine = await startEngine()
-  })
-  after(() => engine.stop())
   beforeEach(async () => {
     await engine.db.dropDatabase()
     things = engine.db.collection('things')

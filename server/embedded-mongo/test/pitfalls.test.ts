@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict'
 import { BSONRegExp, type Collection, Decimal128, type Document, Double, Int32, Long } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { engineOfBlock } from './engine.ts'
 
 /** Where a simpler engine, or the library underneath, answers otherwise than MongoDB does. */
 describe('pitfalls', () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   let things: Collection
-
-  before(async () => {
-    engine = await startEngine()
-  })
-  after(() => engine.stop())
   beforeEach(async () => {
     await engine.db.dropDatabase()
     things = engine.db.collection('things')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { BSON, type Collection, type Document, MongoServerError } from 'mongodb'
 import { documents, indexes, type Query, query, type Write, write } from './arbitraries.ts'
-import { type Engine, startEngine } from './engine.ts'
+import { type Engine, engineOfBlock } from './engine.ts'
 
 const { EJSON } = BSON
 const seed = Number(process.env.SEED ?? 20240229)
@@ -17,11 +17,7 @@ interface Pair {
 }
 
 describe(`query plans (SEED=${seed})`, () => {
-  let engine: Engine
-  before(async () => {
-    engine = await startEngine()
-  })
-  after(() => engine.stop())
+  const engine = engineOfBlock()
 
   it(`answer ${runs * 2 * queriesPerRound} random queries as a full scan does, between random writes`, async function () {
     this.timeout(240_000)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { engineOfBlock } from './engine.ts'
 
 const point = { type: 'Point', coordinates: [1, 2] }
 const find = (filter: Document): Document => ({ find: 'things', filter })
@@ -56,12 +56,10 @@ const refusals: [what: string, command: Document, code: number, named: RegExp][]
 ]
 
 describe('refusals', () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   before(async () => {
-    engine = await startEngine()
     await engine.db.collection('things').insertOne({ a: 1 })
   })
-  after(() => engine.stop())
 
   for (const [what, command, code, named] of refusals)
     it(`${what}: code ${code} and a sentence`, async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Decimal128, type Document, Double, Long, MaxKey, MinKey, ObjectId, UUID } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { engineOfBlock } from './engine.ts'
 
 /**
  * What MongoDB answers, written down by hand from its manual: an oracle that shares no code with the engine's matcher.
@@ -194,11 +194,7 @@ const ascending: Document[] = [
 ]
 
 describe('semantics', () => {
-  let engine: Engine
-  before(async () => {
-    engine = await startEngine()
-  })
-  after(() => engine.stop())
+  const engine = engineOfBlock()
 
   for (const [subject, { documents, rows }] of Object.entries(tables)) {
     describe(subject, () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClientSession, type Collection, MongoClient, MongoServerError } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { engineOfBlock } from './engine.ts'
 
 interface Account {
   _id: number
@@ -12,15 +12,10 @@ interface Account {
 }
 
 describe('transactions', () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   let accounts: Collection<Account>
   let entries: Collection<{ _id: string; amount: number }>
   let sessions: ClientSession[]
-
-  before(async () => {
-    engine = await startEngine()
-  })
-  after(() => engine.stop())
   beforeEach(async () => {
     sessions = []
     await engine.db.dropDatabase()

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
 import { type Collection, type Document, ObjectId } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { engineOfBlock } from './engine.ts'
 
 describe('unique indexes', () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   let things: Collection
-
-  before(async () => {
-    engine = await startEngine()
-  })
-  after(() => engine.stop())
   beforeEach(async () => {
     await engine.db.dropDatabase()
     things = engine.db.collection('things')

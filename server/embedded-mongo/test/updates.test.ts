@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { BSON, type Collection, Decimal128, type Document, Double, Long, MongoServerError } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { engineOfBlock } from './engine.ts'
 
 /**
  * What MongoDB makes of a document, written down by hand from its manual: [before, update, after, options].
@@ -153,13 +153,11 @@ const upserts: [Document, Document | Document[], Document][] = [
 ]
 
 describe('updates', () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   let things: Collection<Document & { _id: number }>
   before(async () => {
-    engine = await startEngine()
     things = engine.db.collection('things')
   })
-  after(() => engine.stop())
   beforeEach(() => things.deleteMany({}))
 
   const stored = async () => text(await things.findOne({}, { promoteValues: false }))

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { BSON, type Document } from 'mongodb'
-import { type Engine, startEngine } from './engine.ts'
+import { type Engine, engineOfBlock } from './engine.ts'
 
 const seed = Number(process.env.SEED ?? 20240229)
 const opMsg = 2013
@@ -114,12 +114,10 @@ const attacks: Record<string, Buffer> = {
 }
 
 describe(`wire protocol (SEED=${seed})`, () => {
-  let engine: Engine
+  const engine = engineOfBlock()
   before(async () => {
-    engine = await startEngine()
     await engine.db.collection('kept').insertOne({ _id: 'kept' as never, n: 1 })
   })
-  after(() => engine.stop())
   afterEach('the engine still serves others', async () => {
     assert.deepEqual(await engine.db.collection('kept').findOne(), { _id: 'kept', n: 1 })
   })
