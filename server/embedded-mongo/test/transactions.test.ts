@@ -173,6 +173,23 @@ describe('transactions', () => {
     assert.deepEqual([await balance(1), await balance(2)], [100, 100])
   })
 
+  it('no write is lost between transactions and writers outside', async function () {
+    this.timeout(60_000)
+    const { client } = engine
+    const inside = (i: number) =>
+      client.withSession((session) =>
+        session.withTransaction(async () => {
+          const before = await balance(1, session)
+          await accounts.updateOne({ _id: 1 }, { $set: { balance: Number(before) + 1 } }, { session })
+          await entries.insertOne({ _id: `inside ${i}`, amount: 1 }, { session })
+        }),
+      )
+    const each = Array.from({ length: 60 }, (_, i) => (i % 3 === 0 ? inside(i) : add(1, 1)))
+    await Promise.all(each)
+    assert.equal(await balance(1), 160)
+    assert.equal(await entries.countDocuments(), 20)
+  })
+
   it('expires, and its locks with it', async () => {
     const admin = engine.client.db('admin')
     const { was } = await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: 0.3 })
