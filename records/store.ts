@@ -16,12 +16,17 @@ import {
   storedPermissions,
 } from './parse-format.ts'
 import { accessesOf, attemptOf, type Key, type Resource, recordKeyOf } from './resource.ts'
-import type { Records, Transaction } from './transaction.ts'
+import type { Reading, Records, Transaction } from './transaction.ts'
 import { type Into, type Write, Writer } from './writer.ts'
 
 interface Joined {
   /** The transaction to take part in; without one the operation is a transaction of its own. */
   tx?: Transaction | undefined
+}
+
+interface Read {
+  /** The transaction, or the other reads, to take part in. */
+  tx?: Reading | undefined
 }
 
 interface Conditional extends Joined {
@@ -132,9 +137,9 @@ export class Store<S extends TObject, L extends string> {
   }
 
   /** @throws NotFound, also for what the caller may not read */
-  async get(caller: Caller, key: Key<Static<S>>, { tx }: Joined = {}): Promise<Saved<Static<S>>> {
+  async get(caller: Caller, key: Key<Static<S>>, { tx }: Read = {}): Promise<Saved<Static<S>>> {
     const filter = { ...toQuery(this.#format, key as Where<Static<S>>), ...permitted('_rperm', caller) }
-    const document = await this.#documents.findOne(filter, tx ? { session: tx.session } : {})
+    const document = await this.#documents.findOne(filter, tx?.session ? { session: tx.session } : {})
     if (!document) {
       await this.#report(
         undefined,
@@ -152,7 +157,7 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     name: L,
     query: PageQuery<Static<S>>,
-    { tx }: Joined = {},
+    { tx }: Read = {},
   ): Promise<Page<Saved<Static<S>>>> {
     const list = { name, ...this.#resource.lists[name] }
     const page = await readPage(
@@ -305,7 +310,7 @@ export class Store<S extends TObject, L extends string> {
     return changeOf(recordKeyOf(this.#resource, record), { caller, at: this.#records.clock() }, write)
   }
 
-  async #report(tx: Transaction | undefined, accesses: Access[]): Promise<void> {
+  async #report(tx: Reading | undefined, accesses: Access[]): Promise<void> {
     if (tx) tx.accesses.push(...accesses)
     else if (accesses.length > 0) await this.#records.audit.record(...accesses)
   }

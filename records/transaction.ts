@@ -10,11 +10,26 @@ export interface Records {
   audit: Audit
 }
 
+/** Reads that are reported to the audit together. */
+export interface Reading {
+  session?: ClientSession
+  accesses: Access[]
+}
+
 /** Writes that happen together or not at all, with their history and audit entries that belong to them. */
-export interface Transaction {
+export interface Transaction extends Reading {
   session: ClientSession
   changes: Change[]
-  accesses: Access[]
+}
+
+/** Does reads that make one answer: they wait for the audit once, however many they are. */
+export async function readTogether<T>(records: Records, work: (tx: Reading) => Promise<T>): Promise<T> {
+  const accesses: Access[] = []
+  try {
+    return await work({ accesses })
+  } finally {
+    if (accesses.length > 0) await records.audit.record(...accesses)
+  }
 }
 
 /**

@@ -13,7 +13,7 @@ import type { Caller } from '../caller.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
 import type { Page } from '../listing.ts'
 import { unlessMade } from '../profiles/once.ts'
-import { inTransaction, type Records, type Transaction } from '../transaction.ts'
+import { inTransaction, type Records, readTogether, type Transaction } from '../transaction.ts'
 import { auditingRefusal, inEhr, inOpenPlan, takeTurn } from './context.ts'
 import { filledIn, placed } from './from-template.ts'
 import { Goals } from './goals.ts'
@@ -78,8 +78,10 @@ export class CarePlans {
   }
 
   /** @throws NotFound */
-  async get(caller: Caller, key: PartKey): Promise<WholePlan> {
-    return wholePlan(this.stores, caller, await this.stores.plans.get(caller, key))
+  get(caller: Caller, key: PartKey): Promise<WholePlan> {
+    return readTogether(this.#records, async (tx) =>
+      wholePlan(this.stores, caller, await this.stores.plans.get(caller, key, { tx }), tx),
+    )
   }
 
   /** @throws NotFound; Forbidden for one who may only read the EHR; RuleViolated */

@@ -7,7 +7,7 @@ import type {
 } from '../../schemas/care-plan-resource.ts'
 import type { Caller } from '../caller.ts'
 import { unlessMade } from '../profiles/once.ts'
-import { inTransaction, type Records, type Transaction } from '../transaction.ts'
+import { inTransaction, type Records, readTogether, type Transaction } from '../transaction.ts'
 import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts'
 import { judgeNew, refuseViolations } from './judge.ts'
 import { Part, type PartKey, set, type Writing } from './part.ts'
@@ -30,8 +30,10 @@ export class Goals {
   }
 
   /** @throws NotFound */
-  async get(caller: Caller, key: PartKey): Promise<WholeGoal> {
-    return wholeGoal(this.#stores, caller, await this.#stores.goals.get(caller, key))
+  get(caller: Caller, key: PartKey): Promise<WholeGoal> {
+    return readTogether(this.#records, async (tx) =>
+      wholeGoal(this.#stores, caller, await this.#stores.goals.get(caller, key, { tx }), tx),
+    )
   }
 
   /** @throws NotFound; Forbidden; RuleViolated, also when the plan is closed or full */

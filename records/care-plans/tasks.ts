@@ -5,7 +5,7 @@ import { decodeCursor, encodeCursor } from '../cursor.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
 import type { Page } from '../listing.ts'
 import { unlessMade } from '../profiles/once.ts'
-import { inTransaction, type Records } from '../transaction.ts'
+import { inTransaction, type Reading, type Records, readTogether } from '../transaction.ts'
 import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts'
 import { judgeNew, refuseViolations } from './judge.ts'
 import { Part, type PartKey, set, type Writing } from './part.ts'
@@ -43,15 +43,20 @@ export class Tasks {
    * The open tasks of an EHR that the caller may read: the longest overdue first, those without a due date last.
    * @throws NotFound when the EHR is none of his
    */
-  async todo(
+  todo(caller: Caller, ehrId: string, filter: TodoFilter, page: PageOf): Promise<Page<StoredTask>> {
+    return readTogether(this.#records, (tx) => this.#todo(caller, ehrId, filter, page, tx))
+  }
+
+  async #todo(
     caller: Caller,
     ehrId: string,
     { dueBefore, ...filter }: TodoFilter,
     { limit, cursor, count }: PageOf,
+    tx: Reading,
   ): Promise<Page<StoredTask>> {
     const where = { ehrId, status: 'ACTIVE', ...filter } as const
     const list = (dueDate: { from: string; to: string | undefined } | null, from: string | undefined) =>
-      this.#stores.tasks.list(caller, TODO, { where: { ...where, dueDate }, limit, cursor: from })
+      this.#stores.tasks.list(caller, TODO, { where: { ...where, dueDate }, limit, cursor: from }, { tx })
     const dates = { from: EARLIEST, to: dueBefore }
     const amongUndated = cursor !== undefined && decodeCursor(TODO, cursor).value === null
     const dated = amongUndated ? NONE : await list(dates, cursor)
@@ -60,7 +65,7 @@ export class Tasks {
     const found = joined(dated, undated, limit)
     if (count) {
       const asked = { ...where, ...(dueBefore && { dueDate: dates }) }
-      const { total } = await this.#stores.tasks.list(caller, TODO, { where: asked, limit: 1, count })
+      const { total } = await this.#stores.tasks.list(caller, TODO, { where: asked, limit: 1, count }, { tx })
       if (total !== undefined) found.total = total
     }
     if (found.items.length === 0) await this.#ehrs.get(caller, ehrId)

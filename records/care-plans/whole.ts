@@ -1,6 +1,6 @@
 import type { Caller } from '../caller.ts'
 import type { Page, PageQuery } from '../listing.ts'
-import type { Transaction } from '../transaction.ts'
+import type { Reading } from '../transaction.ts'
 import type { PlanStores, StoredGoal, StoredPlan, StoredTask } from './stores.ts'
 
 export interface WholeGoal extends StoredGoal {
@@ -15,7 +15,7 @@ export async function wholePlan(
   { goals, tasks }: PlanStores,
   caller: Caller,
   plan: StoredPlan,
-  tx?: Transaction,
+  tx?: Reading,
 ): Promise<WholePlan> {
   const where = { carePlanId: plan.id, ehrId: plan.ehrId }
   const ofPlan = [
@@ -23,7 +23,7 @@ export async function wholePlan(
     () => everything((page) => tasks.list(caller, 'ofPlan', { where, ...page }, { tx })),
   ] as const
   // A transaction does one thing at a time.
-  const [foundGoals, foundTasks] = tx
+  const [foundGoals, foundTasks] = tx?.session
     ? [await ofPlan[0](), await ofPlan[1]()]
     : await Promise.all([ofPlan[0](), ofPlan[1]()])
   return assembled(plan, foundGoals, foundTasks)
@@ -41,7 +41,7 @@ export async function wholeGoal(
   { tasks }: PlanStores,
   caller: Caller,
   goal: StoredGoal,
-  tx?: Transaction,
+  tx?: Reading,
 ): Promise<WholeGoal> {
   const where = { goalId: goal.id, carePlanId: goal.carePlanId }
   return {
