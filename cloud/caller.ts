@@ -16,7 +16,7 @@ export function identityOf(
 ): Caller {
   const asked = { roles: [], application: 'class family', requestId: requestId ?? '' }
   return master
-    ? { ...asked, userId: 'service', unrestricted: true }
+    ? { ...asked, userId: userId ?? 'service', unrestricted: true }
     : { ...asked, userId: userId ?? 'nobody' }
 }
 

@@ -5,6 +5,9 @@ import { inOneLine, type Violation } from '../schemas/violation.ts'
 /** The answer about what does not exist, is someone else's, or does not belong together: always the same. */
 export const notFound = () => new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')
 
+/** The answer about what the caller may see but not do. */
+export const forbidden = (why: string) => new Parse.Error(Parse.Error.OPERATION_FORBIDDEN, why)
+
 /** The answer about what is there but breaks a rule. */
 export const invalid = (...violations: Violation[]) =>
   new Parse.Error(Parse.Error.VALIDATION_ERROR, inOneLine(violations))

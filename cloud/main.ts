@@ -12,7 +12,7 @@ import { CLASS_NAMES } from '../schemas/classes.ts'
 import { defineFunction } from './functions/define.ts'
 import { beforeCreate } from './triggers/create.ts'
 import { afterCreate, beforeDelete } from './triggers/remove.ts'
-import { beforeUpdate } from './triggers/update.ts'
+import { beforeUpdate, written } from './triggers/update.ts'
 import { beforeSaveUser, ensureEhr } from './triggers/user.ts'
 
 /**
@@ -26,10 +26,10 @@ export function registerTriggers({ Cloud }: typeof Parse, records: Records): voi
       request.original ? beforeUpdate(family, className, request) : beforeCreate(family, className, request),
     )
     Cloud.beforeDelete(className, (request) => beforeDelete(family, className, request))
-    Cloud.afterSave(className, async ({ object, original }) => {
-      if (!original) await afterCreate(records, className, object)
+    Cloud.afterSave(className, async (request) => {
+      if (!request.original) await afterCreate(records, className, request.object)
       // A plain object is the whole answer (the types do not know); else it is only what the service changed.
-      return object.toJSON() as never
+      return written(request) as never
     })
   }
 

@@ -1,3 +1,4 @@
+import { isAdmin } from '../records/caller.ts'
 import { ServiceError } from '../schemas/errors.ts'
 import type { Services } from './services.ts'
 
@@ -25,8 +26,6 @@ interface Rule {
 
 /** The permissions of each record decide: the store finds nothing that the caller may not read. */
 const byRecords = () => true
-
-const isAdmin = ({ roles }: Principal) => roles.includes('admin')
 
 /** The one list of who may do what; an operation names its row. */
 export const rules = {

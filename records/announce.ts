@@ -11,8 +11,7 @@ import type { Records } from './transaction.ts'
 interface AnnouncedWrite {
   action: 'create' | 'update' | 'delete'
   collection: string
-  /** Of a creation, where Parse has given no id yet: null. */
-  id: string | null
+  id: string
   ehrId: string | null
   /** The names of the fields that the write sets. */
   changed: string[]
@@ -46,25 +45,17 @@ export function announcer({ db, clock, audit }: Records): Announce {
 
   return async (caller, { action, collection, id, ehrId, changed }) => {
     const keepFormer = async (): Promise<void> => {
-      const before = action === 'create' || id === null ? undefined : await formerOf(collection, id)
-      if (!before) return
-      const version = before.version + 1
-      const by = { caller, at: clock() }
-      await kept.add([
-        changeOf({ collection, id: before._id, ehrId }, by, {
-          action,
-          version,
-          before,
-          changed,
-          announced: true,
-        }),
-      ])
+      const before = action === 'create' ? null : await formerOf(collection, id)
+      if (before === undefined) return
+      const version = (before?.version ?? 0) + 1
+      const write = { action, version, before, changed, announced: true } as const
+      await kept.add([changeOf({ collection, id, ehrId }, { caller, at: clock() }, write)])
     }
     const { requestId, userId, application } = caller
     const access: Access = {
       ...{ requestId, userId, application, action, ehrId },
       type: collection,
-      ids: id === null ? [] : [id],
+      ids: [id],
       outcome: 'announced',
     }
     await Promise.all([audit.record(access), keepFormer()])

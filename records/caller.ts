@@ -10,6 +10,8 @@ export interface Caller {
   unrestricted?: true
 }
 
+export const isAdmin = ({ roles }: Pick<Caller, 'roles'>): boolean => roles.includes('admin')
+
 /** Who may read and who may write a record: user ids, `role:<name>`, or `*` for everyone. */
 export interface Permissions {
   read: readonly string[]

@@ -1,6 +1,6 @@
 import { MongoServerError } from 'mongodb'
 import { ehrPermissions } from './access.ts'
-import { type Caller, permitted } from './caller.ts'
+import { type Caller, isAdmin, permitted } from './caller.ts'
 import { type Database, documentsOf, together } from './database.ts'
 import { createLookup, type Lookup } from './lookup.ts'
 import { storedPermissions } from './parse-format.ts'
@@ -29,6 +29,10 @@ export async function ensureEhrOfAccount(database: Database, userId: string, ehr
     if (!(error instanceof MongoServerError && error.code === DUPLICATE_KEY)) throw error
   })
 }
+
+/** Who may delete an EHR and see who used it: not everybody who writes it. */
+export const governsEhr = (caller: Caller, subjectId: unknown): boolean =>
+  caller.unrestricted === true || isAdmin(caller) || caller.userId === subjectId
 
 /** The subject of an EHR that the caller may write; nothing tells one that is missing from someone else's. */
 export async function subjectOfWritableEhr(

@@ -28,8 +28,6 @@ export interface Family {
 /** Where a new object belongs: who may see it, and what the service sets because of that. */
 interface Place {
   permissions: Permissions
-  /** Set where roles are named after the object before it exists. */
-  id?: string
   ehrId?: string
 }
 
@@ -41,8 +39,10 @@ export async function beforeCreate(family: Family, className: ClassName, request
   for (const name of object.dirtyKeys()) if (!(name in values)) object.revert(name)
   refuseFaults(createFaults(className, values))
   const caller = await callerOf(request)
-  const { id, permissions, ...more } = await placeOf(family, className, request, caller, values)
-  if (id !== undefined) object.id = id
+  // Before it exists: roles, history and audit name it.
+  const id = newId()
+  object.id = id
+  const { permissions, ...more } = await placeOf(family, className, request, caller, values)
   object.set({
     ...more,
     ...classRules[className].derived?.(values),
@@ -50,8 +50,8 @@ export async function beforeCreate(family: Family, className: ClassName, request
     version: 1,
     ACL: aclOf(permissions),
   })
-  const ehrId = className === 'Ehr' ? object.id : object.get('ehrId')
-  const write = { action: 'create', collection: className, id: object.id ?? null, ehrId } as const
+  const ehrId = className === 'Ehr' ? id : object.get('ehrId')
+  const write = { action: 'create', collection: className, id, ehrId } as const
   await family.announce(caller, { ...write, changed: [] })
 }
 
@@ -65,7 +65,7 @@ async function placeOf(
   // The schemas have made sure that these are texts where the class has them.
   const { subjectId, ehrId, carePlanId, goalId } = values as Record<string, string>
   if (subjectId !== undefined) return placeEhr(records, request, caller, subjectId)
-  if (className === 'CarePlan') return placeCarePlan(records, caller, ehrId ?? '')
+  if (className === 'CarePlan') return placeCarePlan(records, request, caller, ehrId ?? '')
   if (carePlanId === undefined) return placeInEhr(records, caller, ehrId ?? '')
   const place = await placeInPlan(plans, caller, carePlanId, ehrId)
   if (goalId !== undefined) await requireOpenGoal(records, caller, goalId, carePlanId)
@@ -81,18 +81,22 @@ async function placeEhr(
   caller: Caller,
   subjectId: string,
 ): Promise<Place> {
-  const id = newId()
+  const { id = '' } = request.object
   const writerId = caller.unrestricted || caller.userId === subjectId ? undefined : caller.userId
   await together(database, (session) => createEhrRoles(database, session, id, writerId))
   if (writerId !== undefined) await forgetRoles(request, writerId)
-  return { id, permissions: ehrPermissions(id, subjectId) }
+  return { permissions: ehrPermissions(id, subjectId) }
 }
 
-async function placeCarePlan(database: Database, caller: Caller, ehrId: string): Promise<Place> {
+async function placeCarePlan(
+  database: Database,
+  request: Request,
+  caller: Caller,
+  ehrId: string,
+): Promise<Place> {
   const subjectId = await subjectOfWritableEhr(database, caller, ehrId)
   if (subjectId === undefined) throw notFound()
-  const id = newId()
-  return { id, permissions: planPermissions(ehrId, id, subjectId) }
+  return { permissions: planPermissions(ehrId, request.object.id ?? '', subjectId) }
 }
 
 /** What belongs to no care plan is for those who see the EHR. */

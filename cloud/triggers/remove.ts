@@ -1,11 +1,12 @@
 import type Parse from 'parse/node'
 import { isPermitted } from '../../records/caller.ts'
 import type { Database } from '../../records/database.ts'
+import { governsEhr } from '../../records/ehr.ts'
 import { leaveToParse } from '../../records/ehrs/removed.ts'
 import { isContainer, removeWithAll, takeBack, wasRemoved } from '../../records/removal.ts'
 import type { ClassName } from '../../schemas/classes.ts'
 import { callerOf } from '../caller.ts'
-import { notFound } from '../errors.ts'
+import { forbidden, notFound } from '../errors.ts'
 import type { Family } from './create.ts'
 
 /** Removes what hangs on the object. Parse asks about permission to write only later, hence here first. */
@@ -18,7 +19,10 @@ export async function beforeDelete(
   const { object } = request
   const acl = object.getACL()?.toJSON() ?? {}
   const writers = Object.keys(acl).filter((who) => acl[who]?.write)
-  if (!isPermitted(writers, caller)) throw notFound()
+  const governs = className === 'Ehr' && governsEhr(caller, object.get('subjectId'))
+  if (!governs && !isPermitted(writers, caller)) throw notFound()
+  if (!governs && className === 'Ehr')
+    throw forbidden('Only its subject and administrators may delete an EHR.')
   const id = object.id ?? ''
   const ehrId = className === 'Ehr' ? id : object.get('ehrId')
   await announce(caller, { action: 'delete', collection: className, id, ehrId, changed: [] })

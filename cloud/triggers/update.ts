@@ -1,7 +1,9 @@
 import type Parse from 'parse/node'
+import type { Caller } from '../../records/caller.ts'
+import { closeObject } from '../../records/care-plans/close-object.ts'
 import { alreadyClosed } from '../../records/care-plans/rules.ts'
 import { classRules } from '../../records/class-rules.ts'
-import type { Database } from '../../records/database.ts'
+import type { Records } from '../../records/transaction.ts'
 import { updateFaults } from '../../records/validation.ts'
 import type { ClassName } from '../../schemas/classes.ts'
 import { callerOf } from '../caller.ts'
@@ -24,11 +26,12 @@ export async function beforeUpdate(
   const values = valuesOf(object)
   refuseFaults(updateFaults(className, values, changed))
   writeTogether(className, object, values, changed)
+  const caller = await callerOf(request)
+  if (changed.includes('status')) return close(records, caller, className as Closable, request, changed)
   object.increment('version')
   const ehrId = className === 'Ehr' ? object.id : object.get('ehrId')
-  const write = { action: 'update', collection: className, id: object.id ?? null, ehrId, changed } as const
-  await announce(await callerOf(request), write)
-  if (changed.includes('status')) await close(records, className, object)
+  const write = { action: 'update', collection: className, id: object.id ?? '', ehrId, changed } as const
+  await announce(caller, write)
 }
 
 /** Properties that were judged together are written together, derived ones with them. */
@@ -46,22 +49,38 @@ function writeTogether(
   object.set(derived?.(values) ?? {})
 }
 
-interface Closable {
-  _id: string
-  status: string
-  version: number
-}
+/** Those with a status. */
+type Closable = 'CarePlan' | 'Goal' | 'Task'
+
+/** Where the triggers of one request keep what was closed, as its client is told: Parse knows only its own write. */
+const closed = (id: string | undefined): string => `closed ${id}`
 
 /**
- * A status leaves ACTIVE once. Two that close at the same instant both read ACTIVE: the database decides,
- * before Parse writes the whole update. That makes two writes of it, hence two versions.
+ * A status leaves ACTIVE once: the whole update is written here, in a transaction that lets one of two through, and
+ * Parse is left with one that changes nothing.
  */
-async function close({ db }: Database, className: ClassName, object: Parse.Object): Promise<void> {
-  const { matchedCount } = await db
-    .collection<Closable>(className)
-    .updateOne(
-      { _id: object.id ?? '', status: 'ACTIVE' },
-      { $set: { status: object.get('status') }, $inc: { version: 1 } },
-    )
-  if (matchedCount === 0) throw invalid(alreadyClosed)
+async function close(
+  records: Records,
+  caller: Caller,
+  className: Closable,
+  { object, context }: Request,
+  changed: readonly string[],
+): Promise<void> {
+  const id = object.id ?? ''
+  const fields = Object.fromEntries(changed.map((name) => [name, object.get(name)]))
+  const version = await closeObject(records, caller, { className, id, ehrId: object.get('ehrId'), fields })
+  if (version === undefined) throw invalid(alreadyClosed)
+  context[closed(id)] = { ...valuesOf(object), version }
+  for (const name of object.dirtyKeys()) object.revert(name)
+  object.increment('version', 0)
+}
+
+/** The object as it was written: the answer. */
+export function written({ object, context }: Parse.Cloud.AfterSaveRequest): object {
+  const answer = context[closed(object.id)]
+  context[closed(object.id)] = undefined
+  const json = object.toJSON()
+  if (!answer) return json
+  const { objectId, createdAt, updatedAt, ACL } = json
+  return { objectId, createdAt, updatedAt, ACL, ...answer }
 }

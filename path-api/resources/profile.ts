@@ -1,3 +1,4 @@
+import { isAdmin } from '../../records/caller.ts'
 import type { StoredPerson } from '../../records/profiles/persons.ts'
 import { asConnection } from '../../records/profiles/profiles.ts'
 import { Person, PersonUpdate, personFields } from '../../schemas/person.ts'
@@ -29,7 +30,7 @@ export const profile = [
     reply: [200, Person, 'versioned'],
     handle: async ({ params: { mvUid } }, { caller, profiles }) => {
       const person = await profiles.persons.get(asConnection(caller, mvUid), mvUid)
-      const shown = caller.userId === mvUid || caller.roles.includes('admin') ? personOf : cardOf
+      const shown = caller.userId === mvUid || isAdmin(caller) ? personOf : cardOf
       return answer(shown(person), { version: person.version })
     },
   }),

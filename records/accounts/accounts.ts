@@ -2,7 +2,7 @@ import type { ClientSession } from 'mongodb'
 import type { Account, AccountUpdate } from '../../schemas/account.ts'
 import type { AccountRole, AccountState } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Caller } from '../caller.ts'
+import { type Caller, isAdmin } from '../caller.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { type Database, together } from '../database.ts'
 import { changeOf, forgetChanges, keepChanges } from '../history.ts'
@@ -32,8 +32,6 @@ export interface AccountParts {
 }
 
 const LIST = 'accounts'
-
-const isAdmin = ({ roles }: Caller): boolean => roles.includes('admin')
 
 /** Conditions on the id, if there are any: the query stays flat, so that an index serves it. */
 const onId = (conditions: { $eq?: string; $gt?: string }) =>

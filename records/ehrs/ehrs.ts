@@ -5,7 +5,8 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { pathForm } from '../../schemas/path-form.ts'
 import { ehrPermissions } from '../access.ts'
 import { type AuditEntry, listAccess } from '../audit.ts'
-import type { Caller } from '../caller.ts'
+import { type Caller, isAdmin } from '../caller.ts'
+import { governsEhr } from '../ehr.ts'
 import type { Page, PageQuery } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import { unlessMade } from '../profiles/once.ts'
@@ -72,7 +73,7 @@ export class Ehrs {
     const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
     const removal = inTransaction(this.#records, async (tx) => {
       const { subjectId } = await this.store.get(by, { id }, { tx })
-      if (!by.unrestricted && subjectId !== caller.userId) throw new ServiceError('Forbidden')
+      if (!governsEhr(by, subjectId)) throw new ServiceError('Forbidden')
       await removeSoftly(this.#records, tx, { ehrId: id, subjectId })
       await this.store.remove(by, { id }, { tx, ifMatch })
     })
@@ -90,7 +91,7 @@ export class Ehrs {
   ): Promise<Page<AuditEntry>> {
     const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
     const { subjectId } = await this.get(by, ehrId)
-    if (!by.unrestricted && subjectId !== caller.userId) throw new ServiceError('Forbidden')
+    if (!governsEhr(by, subjectId)) throw new ServiceError('Forbidden')
     return listAccess(this.#records.db, ehrId, page)
   }
 
@@ -101,5 +102,3 @@ export class Ehrs {
     return this.get(by, id)
   }
 }
-
-const isAdmin = ({ roles }: Caller): boolean => roles.includes('admin')

@@ -36,6 +36,9 @@ interface Key {
   ehrId: string
 }
 
+/** What the class family writes of an event that does not say it. */
+const absent = { allDay: false, participants: [] }
+
 /** The events of the EHRs: the documents of the class Event. */
 export class Events {
   readonly #records: Records
@@ -88,7 +91,7 @@ export class Events {
 
   /** @throws NotFound; Forbidden for one who may only read the EHR, or the plan; RuleViolated */
   create(caller: Caller, ehrId: string, body: EventBody, id: string): Promise<StoredEvent> {
-    const event: Written = { ...set(body), ehrId }
+    const event: Written = { ...absent, ...set(body), ehrId }
     return unlessMade(
       () =>
         auditingRefusal(this.#records, caller, 'Event', ehrId, async () => {
@@ -108,7 +111,7 @@ export class Events {
   ): Promise<StoredEvent> {
     const change = ({ last: _, participantIds: __, ...now }: StoredEvent): Event => {
       const { ehrId, carePlanId } = now
-      const next: Written = set({ ehrId, carePlanId, ...set(body) }) as Written
+      const next: Written = set({ ...absent, ehrId, carePlanId, ...set(body) }) as Written
       return withDerived(judgeChange<Written>('Event', now, next))
     }
     return this.#store.update(caller, key, change, { ifMatch })

@@ -21,7 +21,10 @@ export function createGate(open: boolean, records: Records): RequestHandler {
         ? batchedCalls(req.body)
         : [{ method: req.method, path: req.path, carrier: req }]
       const query = await check(req, calls, open)
-      if (!open) auditAnswer(req, res, calls, records)
+      if (!open) {
+        await letAdministrate(req)
+        auditAnswer(req, res, calls, records)
+      }
       if (query?.distinct !== undefined) res.json(await distinctValues(req, classOf(req.path), query))
       else next()
     } catch (error) {
@@ -51,6 +54,15 @@ async function check(req: ParseRequest, calls: Call[], open: boolean): Promise<L
   if (lists.some(({ distinct }) => distinct !== undefined))
     throw new Refusal(400, code.invalidQuery, 'distinct cannot be used inside a batch')
   return undefined
+}
+
+/**
+ * Administrators delete EHRs that they may not see. Parse looks for what is to be deleted with the rights of the one who
+ * asks, and a batch has the same rights in all of its parts: there they find nothing.
+ */
+async function letAdministrate({ method, path, auth }: ParseRequest): Promise<void> {
+  if (method !== 'DELETE' || !/^\/classes\/Ehr\/[^/]+\/?$/.test(path)) return
+  if (auth.user && (await auth.getUserRoles()).includes('role:admin')) auth.isMaster = true
 }
 
 /** Leaves one form of the parameters: checked, typed and in the body. */

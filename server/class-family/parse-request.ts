@@ -5,7 +5,7 @@ export interface ParseRequest extends Request {
   config: {
     database: { loadSchema(): Promise<ParseSchema> }
   }
-  auth: { isMaster: boolean; user?: { id: string } }
+  auth: { isMaster: boolean; user?: { id: string }; getUserRoles(): Promise<string[]> }
   info: { context: object }
   /** The real method of a request whose body named another one in `_method`. */
   originalMethod?: string

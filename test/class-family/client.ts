@@ -15,6 +15,7 @@ export const classesOf = ({ headers }: Pick<TestUser, 'headers'>) => {
     put: (className: string, id: string, body: Body) => call('put', `${className}/${id}`).send(body),
     get: (className: string, id: string) => call('get', `${className}/${id}`),
     delete: (className: string, id: string) => call('delete', `${className}/${id}`),
+    batch: (requests: Body[]) => request().post('/1/batch').set(headers).send({ requests }),
     list: (className: string, where: Body = {}) =>
       call('get', className).query({ where: JSON.stringify(where) }),
   }

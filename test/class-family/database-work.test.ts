@@ -44,7 +44,7 @@ describe('the work of the database', () => {
       await sweepRemovals(service)
       const other = (await post('Ehr', { subjectId: 'patient 30' }).expect(201)).body.objectId
       await list('CarePlan', { ehrId: other }).expect(200)
-      await remove('Ehr', other).expect(200)
+      await remove('Ehr', ehrId).expect(200)
       await newUser()
     })
     assert.ok(commands.length > 40)

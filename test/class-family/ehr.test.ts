@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { keys, newAddress, newUser, password, request, service, type TestUser } from '../helper.ts'
+import { config, keys, newAddress, newUser, password, request, service, type TestUser } from '../helper.ts'
+import { newAdmin } from '../path-family/people.ts'
 import { assertError, classesOf, ehrOf, newPlan, newPressure } from './client.ts'
 
 const login = (email: string) => request().post('/1/login').set(keys()).send({ username: email, password })
@@ -78,7 +79,6 @@ describe('Ehr', () => {
       await classesOf(owner).get('Ehr', body.objectId).expect(200)
       await classesOf(owner).post('CarePlan', { ehrId: body.objectId, name: 'Plan' }).expect(201)
       assertError(await classesOf(stranger).get('Ehr', body.objectId), 101)
-      await classesOf(owner).delete('Ehr', body.objectId).expect(200)
     })
 
     it('about a user is read and written by that user too', async () => {
@@ -89,6 +89,22 @@ describe('Ehr', () => {
         .expect(201)
       await classesOf(owner).get('CarePlan', plan.body.objectId).expect(200)
       await classesOf(stranger).delete('Ehr', body.objectId).expect(200)
+    })
+
+    it('is deleted by its subject, an administrator or the service, not by its creator', async () => {
+      const admin = await newAdmin()
+      const deleters = [
+        stranger.headers,
+        { ...keys(), 'X-Parse-Session-Token': admin.sessionToken },
+        { ...keys(), 'X-Parse-Master-Key': config.masterKey },
+      ]
+      for (const headers of deleters) {
+        const { objectId } = (await classesOf(owner).post('Ehr', { subjectId: stranger.id }).expect(201)).body
+        assertError(await classesOf(owner).delete('Ehr', objectId), 119, /^Only its subject/)
+        await classesOf(owner).get('Ehr', objectId).expect(200)
+        await classesOf({ headers }).delete('Ehr', objectId).expect(200)
+        assertError(await classesOf(owner).get('Ehr', objectId), 101)
+      }
     })
 
     it("has the service's permissions, not the client's", async () => {

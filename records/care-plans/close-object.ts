@@ -1,0 +1,56 @@
+import type { UpdateFilter } from 'mongodb'
+import type { Caller } from '../caller.ts'
+import { changeOf } from '../history.ts'
+import type { ParseDocument } from '../parse-format.ts'
+import { accessesOf } from '../resource.ts'
+import { inTransaction, type Records } from '../transaction.ts'
+import { takeTurn } from './context.ts'
+
+type Kept = '_id' | 'version' | '_created_at' | '_updated_at' | '_rperm' | '_wperm' | '_acl'
+type Closable = Pick<ParseDocument, Kept> & { status: string }
+
+interface Closing {
+  className: 'CarePlan' | 'Goal' | 'Task'
+  id: string
+  ehrId: string
+  /** What is written with it, by the names of the stored fields; undefined removes one. */
+  fields: Record<string, unknown>
+}
+
+/**
+ * Closes an object of the class family with all that its client wrote, its history and its audit entry, together or
+ * not at all. Of those who close it at the same instant, in either family, one succeeds.
+ * @returns the version that it made; undefined when it is closed already
+ */
+export function closeObject(
+  records: Records,
+  caller: Caller,
+  { className, id, ehrId, fields }: Closing,
+): Promise<number | undefined> {
+  const at = records.clock()
+  const update = closingUpdate(fields, at)
+  return inTransaction(records, async (tx) => {
+    const { session } = tx
+    const documents = records.db.collection<Closable>(className)
+    const before = await documents.findOneAndUpdate({ _id: id, status: 'ACTIVE' }, update, { session })
+    if (!before) return undefined
+    await takeTurn(records, tx, ehrId)
+    const version = before.version + 1
+    const changed = Object.keys(fields).sort()
+    const change = { action: 'update', version, before: before as ParseDocument, changed } as const
+    tx.changes.push(changeOf({ collection: className, id, ehrId }, { caller, at }, change))
+    const audited = { collection: className, ehr: 'ehrId' } as const
+    tx.accesses.push(...accessesOf(audited, caller, { action: 'update' }, [{ id, ehrId }]))
+    return version
+  })
+}
+
+function closingUpdate(fields: Record<string, unknown>, at: Date): UpdateFilter<Closable> {
+  const removed = Object.keys(fields).filter((name) => fields[name] === undefined)
+  const set = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return {
+    $set: Object.fromEntries([...set, ['_updated_at', at]]),
+    $unset: Object.fromEntries(removed.map((name) => [name, '' as const])),
+    $inc: { version: 1 },
+  }
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { assertError } from './class-family/client.ts'
+import {
+  byClass,
+  createByClass,
+  createByPath,
+  day,
+  kinds,
+  newPlace,
+  PARTS,
+  type Place,
+  type Shown,
+  shownBy,
+} from './family-kinds.ts'
+import { ok, type Patient } from './path-family/clinic.ts'
+import { refused } from './path-family/people.ts'
+
+type Status = 'COMPLETED' | 'CANCELLED'
+
+describe('both families close', () => {
+  let patient: Patient
+  let place: Place
+  before(async () => {
+    ;({ patient, place } = await newPlace())
+  })
+
+  for (const name of PARTS) {
+    const at = (id: unknown) => `${kinds[name].at(place)}/${id}`
+    const close = (id: unknown, body: object) => patient.call('POST', `${at(id)}/close`, body)
+    const closeByClass = (id: unknown, fields: Shown) => byClass(patient).put(name, String(id), fields)
+    const changesOf = async (id: unknown) =>
+      ok(await patient.call('GET', `${at(id)}/history`)).items.map(
+        ({ version, action, changed, before }: Shown) => [
+          version,
+          action,
+          changed,
+          (before as Shown)?.status,
+        ],
+      )
+
+    describe(`a ${name}`, () => {
+      it('by the path family, once', async () => {
+        const { id } = await createByPath(patient, name, place)
+        ok(await close(id, { outcome: 'Done', achievementDate: '2026-05-01' }))
+        const { body } = await byClass(patient).get(name, String(id)).expect(200)
+        assert.deepEqual(
+          [body.status, body.outcome, body.achievementDate, body.version],
+          ['COMPLETED', 'Done', day('2026-05-01'), 2],
+        )
+        assertError(await closeByClass(id, { status: 'CANCELLED' }), 142, /closed/)
+        assert.equal((await changesOf(id)).length, 2)
+      })
+
+      it('by the class family, once, with whatever else it writes, in one version', async () => {
+        const { objectId: id } = await createByClass(patient, name, place)
+        const fields = {
+          ...{ status: 'CANCELLED', outcome: 'Moved', achievementDate: day('2026-05-01') },
+          ...{ dueDate: null, notes: { __op: 'Delete' } },
+        }
+        const { body } = await closeByClass(id, fields).expect(200)
+        const { createdAt: _, ...read } = (await byClass(patient).get(name, String(id)).expect(200)).body
+        for (const [field, value] of Object.entries(read)) assert.deepEqual(body[field], value, field)
+        assert.deepEqual([body.dueDate, body.notes], [undefined, undefined])
+        const { resource } = await shownBy(patient, name, place, String(id))
+        assert.deepEqual(
+          [
+            resource?.status,
+            resource?.outcome,
+            resource?.achievementDate,
+            resource?.dueDate,
+            resource?.notes,
+          ],
+          ['CANCELLED', 'Moved', '2026-05-01', null, null],
+        )
+        assert.equal(resource?.version, 2)
+        assert.deepEqual((await changesOf(id))[0], [
+          2,
+          'update',
+          ['achievementDate', 'dueDate', 'notes', 'outcome', 'status'],
+          'ACTIVE',
+        ])
+        refused(await close(id, {}), 422, 'rule-violated')
+        assertError(await closeByClass(id, { status: 'COMPLETED' }), 142, /closed/)
+        // The whole object may be sent back, and what is closed may still be corrected.
+        await closeByClass(id, { ...read, outcome: 'Moved away' }).expect(200)
+        assert.equal((await shownBy(patient, name, place, String(id))).resource?.version, 3)
+      })
+
+      const one: Record<string, (id: unknown, status: Status) => PromiseLike<{ status: number }>> = {
+        'the path family': (id, status) => close(id, { status, outcome: status }),
+        'the class family': (id, status) => closeByClass(id, { status, outcome: status }),
+      }
+      for (const [first, second] of [
+        ['the path family', 'the class family'],
+        ['the class family', 'the class family'],
+        ['the path family', 'the path family'],
+      ])
+        it(`by ${first} and ${second} at the same instant: one of them`, async () => {
+          const { id } = await createByPath(patient, name, place)
+          const answers = await Promise.all([
+            one[first ?? '']?.(id, 'COMPLETED'),
+            one[second ?? '']?.(id, 'CANCELLED'),
+          ])
+          const won = answers.map((answer) => answer?.status === 200)
+          assert.equal(won.filter(Boolean).length, 1, JSON.stringify(answers.map((answer) => answer?.status)))
+          const { resource } = await shownBy(patient, name, place, String(id))
+          const status = won[0] ? 'COMPLETED' : 'CANCELLED'
+          assert.deepEqual([resource?.status, resource?.outcome, resource?.version], [status, status, 2])
+          assert.deepEqual(await changesOf(id), [
+            [2, 'update', ['outcome', 'status'], 'ACTIVE'],
+            [1, 'create', [], undefined],
+          ])
+        })
+
+      it('in a batch, beside other updates', async () => {
+        const ids = [await createByPath(patient, name, place), await createByPath(patient, name, place)].map(
+          ({ id }) => id,
+        )
+        const answer = await byClass(patient).batch(
+          ids.map((id, i) => ({
+            method: 'PUT',
+            path: `/1/classes/${name}/${id}`,
+            body: i === 0 ? { status: 'COMPLETED', notes: 'x' } : { notes: 'x' },
+          })),
+        )
+        assert.deepEqual(
+          answer.body.map(({ success }: { success: Shown }) => [
+            success.objectId,
+            success.status,
+            success.notes,
+          ]),
+          [
+            [ids[0], 'COMPLETED', 'x'],
+            [ids[1], 'ACTIVE', 'x'],
+          ],
+        )
+      })
+    })
+  }
+})
