@@ -3,8 +3,9 @@ import type { Violation } from '../schemas/violation.ts'
 const DEEPEST = 32
 
 /**
- * What is wrong with user-defined data: its keys become paths of queries, so none may hold `$` or `.`, and
- * the payload itself is the first of at most 32 levels.
+ * What is wrong with user-defined data: its keys become paths of queries, so none may hold `$` or `.`; what the class
+ * family would take for a change of it or for another object that it includes has no place in it; and the payload
+ * itself is the first of at most 32 levels.
  * @param name of the property that holds it
  */
 export function payloadViolations(payload: unknown, name = 'payload'): Violation[] {
@@ -18,6 +19,8 @@ export function payloadViolations(payload: unknown, name = 'payload'): Violation
       Object.entries(value).map(([key, inner]): [string, unknown] => {
         if (isForbidden(key))
           found.push({ path: `${path}.${key}`, code: 'key', message: 'must not hold $ or . or be __proto__' })
+        if (key === '__op' || (key === '__type' && inner === 'Object'))
+          found.push({ path, code: 'object', message: 'must not be an operation or a whole object' })
         return [`${path}.${key}`, inner]
       }),
     )

@@ -5,13 +5,22 @@
 export async function loadParseServer() {
   // Read while they load: without it a folder `logs` appears in the working directory.
   process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
-  const [{ ParseServer }, { default: adapter }, { default: rest }] = await Promise.all([
+  const [{ ParseServer }, { default: adapter }, { default: rest }, { default: batch }] = await Promise.all([
     import('parse-server'),
     import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js'),
     import('parse-server/lib/rest.js'),
+    import('parse-server/lib/batch.js'),
   ])
-  return { ParseServer, MongoStorageAdapter: adapter.default, rest: rest as Rest }
+  const routablePaths: RoutablePaths = batch.makeBatchRoutingPathFunction
+  return { ParseServer, MongoStorageAdapter: adapter.default, rest: rest as Rest, routablePaths }
 }
+
+/** What a path inside a batch is to the routes. @throws Parse.Error for one that lies outside of the mount */
+type RoutablePaths = (
+  batchUrl: string,
+  serverURL: string,
+  publicServerURL: string,
+) => (path: string) => string
 
 interface Rest {
   /** A query with the caller's rights: permissions, ACLs and protected fields are enforced. */

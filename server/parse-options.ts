@@ -3,6 +3,7 @@ import type Parse from 'parse/node'
 import { passwordViolations } from '../records/accounts/password-policy.ts'
 import { sessionLengthSeconds } from '../records/accounts/sessions.ts'
 import { lockoutSeconds } from '../records/accounts/unknown-addresses.ts'
+import { allowedRoutes } from './class-family/routes.ts'
 import type { Config } from './config.ts'
 import type { Log } from './log.ts'
 import { appName } from './mail/templates.ts'
@@ -79,20 +80,6 @@ const noFiles = {
 function refuseFile(): Promise<never> {
   return Promise.reject(new Error('The class family keeps no files'))
 }
-
-/** Users, and class names that do not begin with an underscore: the internal classes have no route. */
-const allowedRoutes = [
-  'classes/(_User|[A-Za-z][A-Za-z0-9_]*)(/[^/]+)?',
-  'functions/[A-Za-z0-9_]+',
-  '[Ll]ogin',
-  'logout',
-  'users(/me)?',
-  'requestPasswordReset',
-  'verificationEmailRequest',
-  'batch',
-  'health',
-  'apps/.*',
-]
 
 function identity(config: Config, publicUrl: string) {
   return {

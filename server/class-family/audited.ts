@@ -4,26 +4,25 @@ import type { Access } from '../../records/audit.ts'
 import type { Caller } from '../../records/caller.ts'
 import { accessesOf, attemptOf } from '../../records/resource.ts'
 import type { Records } from '../../records/transaction.ts'
-import { type ClassName, classes } from '../../schemas/classes.ts'
+import { type Drawn, isRecord, type Question, questionOf } from './asked.ts'
 import type { Call } from './call.ts'
+import { distinctValues } from './distinct.ts'
 import type { ParseRequest } from './parse-request.ts'
-
-/** A call of the data layer on a class that holds health data. */
-interface RecordCall {
-  className: ClassName
-  id: string | undefined
-  action: Access['action']
-  where: Fields
-  /** The answer holds values, not objects. */
-  distinct: boolean
-}
 
 type Fields = Record<string, unknown>
 
 /** One answer: an object, a list of them, or an error. */
 interface Answer extends Fields {
   results?: unknown
+  count?: unknown
   code?: unknown
+}
+
+/** The request that an answer belongs to. */
+interface Asking {
+  req: ParseRequest
+  records: Records
+  caller: Caller
 }
 
 /**
@@ -32,13 +31,16 @@ interface Answer extends Fields {
  * Writes are announced by the triggers, before they happen.
  */
 export function auditAnswer(req: ParseRequest, res: Response, calls: Call[], records: Records): void {
-  const ours = calls.map(recordCall)
-  if (ours.every((call) => call === undefined)) return
+  const questions = calls.map(questionOf)
+  if (questions.every((question) => question === undefined)) return
   const send = res.json.bind(res)
   const caller = identityOf(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
+  const asking = { req, records, caller }
   res.json = (body: unknown) => {
     const answers = Array.isArray(body) ? body.map(({ success, error }) => success ?? error) : [body]
-    Promise.all(ours.map((call, i) => (call ? accessesIn(records, caller, call, answers[i] ?? {}) : [])))
+    Promise.all(
+      questions.map((question, i) => (question ? accessesIn(asking, question, answers[i] ?? {}) : [])),
+    )
       .then((accesses) => accesses.flat())
       .then((accesses) => (accesses.length > 0 ? records.audit.record(...accesses) : undefined))
       .then(
@@ -49,55 +51,116 @@ export function auditAnswer(req: ParseRequest, res: Response, calls: Call[], rec
   }
 }
 
-function recordCall({ method, path, carrier }: Call): RecordCall | undefined {
-  const [, className, id] = /^\/classes\/(\w+)(?:\/([^/]+))?\/?$/i.exec(path) ?? []
-  if (className === undefined || !Object.hasOwn(classes, className)) return undefined
-  const action = id === undefined && method !== 'POST' ? 'query' : ACTIONS[String(method)]
-  if (action === undefined) return undefined
-  const { where, distinct, ehrId } = (carrier.body ?? {}) as Fields
-  const asked = action === 'query' ? ((where ?? {}) as Fields) : { ehrId }
-  return { className: className as ClassName, id, action, where: asked, distinct: distinct !== undefined }
-}
-
-const ACTIONS: Record<string, Access['action']> = {
-  GET: 'read',
-  HEAD: 'read',
-  POST: 'create',
-  PUT: 'update',
-  DELETE: 'delete',
-}
-
 /** Parse's codes for what is not there for this caller, or not for him to do. */
 const DENIED = new Set<unknown>([101, 119])
 
-async function accessesIn(
-  records: Records,
-  caller: Caller,
-  { className, id, action, where, distinct }: RecordCall,
-  answer: Answer,
-): Promise<Access[]> {
-  const audited = { collection: className, ehr: className === 'Ehr' ? 'id' : 'ehrId' }
-  const place = { id: id ?? where.objectId, ehrId: where.ehrId }
+const audited = (className: string) => ({
+  collection: className,
+  ehr: className === 'Ehr' ? 'id' : 'ehrId',
+})
+
+async function accessesIn(asking: Asking, question: Question, answer: Answer): Promise<Access[]> {
+  const { className, action } = question
   if (typeof answer.code === 'number') {
     const outcome = DENIED.has(answer.code) ? 'denied' : 'refused'
-    const [known = place] = id === undefined ? [] : await placed(records, className, [{ objectId: id }])
-    return attemptOf(audited, caller, { action, outcome }, known)
+    return isRecord(className) ? soughtIn(asking, question, outcome) : []
   }
   if (action !== 'read' && action !== 'query') return []
-  const asked = action === 'query' ? { asked: Object.keys(where).sort().join(' ') } : {}
-  const shown = distinct ? [] : await placed(records, className, objectsIn(answer))
-  return shown.length > 0
-    ? accessesOf(audited, caller, { action, ...asked }, shown)
-    : attemptOf(audited, caller, { action, ...asked, outcome: 'done' }, place)
+  const shown = await shownIn(asking, question, answer)
+  const drawn = await drawnIn(asking, question, answer)
+  const seen = [...shown, ...drawn]
+  if (!isRecord(className) || seen.some(({ type }) => type === className)) return seen
+  return [...seen, ...(await soughtIn(asking, question, 'done'))]
 }
 
-const objectsIn = (answer: Answer): Fields[] =>
-  (Array.isArray(answer.results) ? answer.results : [answer]).filter(
-    ({ objectId }) => typeof objectId === 'string',
-  )
+/** What was asked by, without the values. */
+const whatOf = ({ action, where }: Pick<Question, 'action' | 'where'>) => ({
+  action,
+  ...(action === 'query' ? { asked: Object.keys(where).sort().join(' ') } : {}),
+})
+
+/** The objects in an answer, also those that it includes where another one points at them. */
+async function shownIn({ records, caller }: Asking, question: Question, answer: Answer): Promise<Access[]> {
+  if (question.distinct) return []
+  const results: Fields[] = Array.isArray(answer.results) ? answer.results : [answer]
+  const found = results.flatMap((object) => [
+    { ...object, className: question.className },
+    ...Object.values(object).flatMap(includedIn),
+  ])
+  const shown = found.filter(({ className, objectId }) => isRecord(className) && typeof objectId === 'string')
+  const classNames = [...new Set(shown.map(({ className }) => className as string))]
+  const accesses = classNames.map(async (name) => {
+    const objects = shown.filter(({ className }) => className === name)
+    return accessesOf(audited(name), caller, whatOf(question), await placed(records, name, objects))
+  })
+  return (await Promise.all(accesses)).flat()
+}
+
+/** No client can store an object with this type: it stands where a pointer was. */
+function includedIn(value: unknown): Fields[] {
+  if (typeof value !== 'object' || value === null) return []
+  const inner = Object.values(value).flatMap(includedIn)
+  return (value as Fields).__type === 'Object' ? [value as Fields, ...inner] : inner
+}
+
+/** What an answer tells without showing objects: how many there are, their values, what a subquery found. */
+async function drawnIn({ req, caller }: Asking, question: Question, answer: Answer): Promise<Access[]> {
+  const { className, where, distinct, subqueries } = question
+  const { results = [], count = 0 } = answer as { results?: unknown[]; count?: number }
+  const all: Drawn[] = [...subqueries]
+  if (isRecord(className) && (distinct || count > results.length)) all.push({ className, where })
+  const accesses = all.map(async (drawn) => {
+    const kind = audited(drawn.className)
+    const ehrIds = await ehrsOf(req, drawn)
+    const what = { ...whatOf({ action: 'query', where: drawn.where }), outcome: 'done' } as const
+    return ehrIds.flatMap((ehrId) => attemptOf(kind, caller, what, { [kind.ehr]: ehrId }))
+  })
+  return (await Promise.all(accesses)).flat()
+}
+
+/** The EHRs of the objects that fit a condition and that the caller may read. */
+async function ehrsOf(req: ParseRequest, { className, where }: Drawn): Promise<unknown[]> {
+  const distinct = className === 'Ehr' ? 'objectId' : 'ehrId'
+  const query = { where: structuredClone(where), distinct, limit: Number.POSITIVE_INFINITY }
+  return (await distinctValues(req, className, query)).results
+}
+
+/** What showed and changed nothing, in the audit of the EHR where it was looked for, as far as that is known. */
+async function soughtIn(
+  { records, caller }: Asking,
+  question: Question,
+  outcome: Access['outcome'],
+): Promise<Access[]> {
+  const { className, id, where } = question
+  const kind = audited(className)
+  const what = { ...whatOf(question), outcome }
+  const ids = id === undefined ? named(where.objectId) : [id]
+  const ehrIds = id === undefined ? named(where.ehrId) : []
+  let places: Fields[] = ehrIds.map((ehrId) => ({ id: ids[0], ehrId }))
+  for (const [holder, holders] of [
+    [className, ids],
+    ['CarePlan', named(where.carePlanId)],
+    ['Goal', named(where.goalId)],
+  ] as const) {
+    if (places.length > 0) break
+    const found = await placed(
+      records,
+      holder,
+      holders.map((objectId) => ({ objectId })),
+    )
+    places = holder === className ? found : found.map(({ ehrId }) => ({ ehrId }))
+  }
+  return (places.length > 0 ? places : [{}]).flatMap((place) => attemptOf(kind, caller, what, place))
+}
+
+/** The ids that a condition names: one, or a list of them. */
+function named(condition: unknown): string[] {
+  const { $eq, $in } = (condition ?? {}) as Fields
+  return [condition, $eq, $in].flat().filter((id) => typeof id === 'string')
+}
 
 /** The objects with the EHRs that they belong to; a client may have left that property out of what it asked for. */
-async function placed(records: Records, className: ClassName, objects: Fields[]): Promise<Fields[]> {
+async function placed(records: Records, className: string, objects: Fields[]): Promise<Fields[]> {
   const known = objects.map(({ objectId, ehrId }) => ({ id: objectId as string, ehrId }))
   const unknown = known.filter(({ ehrId }) => ehrId === undefined).map(({ id }) => id)
   if (className === 'Ehr' || unknown.length === 0) return known

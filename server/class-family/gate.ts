@@ -1,11 +1,13 @@
 import type { RequestHandler } from 'express'
 import type { Records } from '../../records/transaction.ts'
+import { loadParseServer } from '../parse-modules.ts'
 import { auditAnswer } from './audited.ts'
 import { checkBody } from './body.ts'
 import type { Call } from './call.ts'
 import { distinctValues } from './distinct.ts'
 import { checkListFields, type ListQuery, readListQuery } from './list-query.ts'
 import { code, type ParseRequest, Refusal } from './parse-request.ts'
+import { isAllowed } from './routes.ts'
 import { checkOperations, checkWritten } from './written.ts'
 
 /**
@@ -18,7 +20,7 @@ export function createGate(open: boolean, records: Records): RequestHandler {
     const req = request as unknown as ParseRequest
     try {
       const calls = isBatch(req)
-        ? batchedCalls(req.body)
+        ? await batchedCalls(req)
         : [{ method: req.method, path: req.path, carrier: req }]
       const query = await check(req, calls, open)
       if (!open) {
@@ -43,6 +45,8 @@ async function check(req: ParseRequest, calls: Call[], open: boolean): Promise<L
   if (!isMaster) req.info.context = {}
   if (!open && !isMaster && !user && !calls.every(isOpenToAll))
     throw new Refusal(401, code.invalidSession, 'Invalid session token')
+  if (!open && !calls.every(({ path }) => isAllowed(path)))
+    throw new Refusal(400, code.forbidden, 'Permission denied')
   calls.forEach(checkAccountFields)
   if (plain(req.path) === '/login') keepOutOfUrl(req)
   for (const { method, path, carrier } of calls.filter(isWrite)) {
@@ -117,10 +121,12 @@ const classOf = (path: string): string => /^\/classes\/([^/]+)/i.exec(path)?.[1]
 
 const methods = new Set<unknown>(['GET', 'POST', 'PUT', 'DELETE'])
 
-/** The parts of a batch, their paths as the routes know them: without the mount. Parse checks their number. */
-function batchedCalls(body: unknown): Call[] {
+/** The parts of a batch, their paths as Parse will route them. Parse checks their number. */
+async function batchedCalls({ body, originalUrl, config }: ParseRequest): Promise<Call[]> {
   const { requests } = (body ?? {}) as { requests?: unknown }
   if (!Array.isArray(requests)) throw new Refusal(400, code.invalidJson, 'requests must be an array')
+  const { routablePaths } = await loadParseServer()
+  const routed = routablePaths(originalUrl, config.serverURL, config.publicServerURL)
   return requests.map((part: { method?: unknown; path?: unknown; body?: unknown } | null) => {
     const { method, path, body } = part ?? {}
     const plainPath = typeof path === 'string' && !/[?#]|\/\/|\.\./.test(path)
@@ -130,6 +136,6 @@ function batchedCalls(body: unknown): Call[] {
         code.invalidJson,
         'a batched request has a method, a plain path and an object as body',
       )
-    return { method, path: path.replace(/^.*?\/1(?=\/)/, ''), carrier: part }
+    return { method, path: routed(path), carrier: part }
   })
 }

@@ -4,6 +4,8 @@ import type { Request } from 'express'
 export interface ParseRequest extends Request {
   config: {
     database: { loadSchema(): Promise<ParseSchema> }
+    serverURL: string
+    publicServerURL: string
   }
   auth: { isMaster: boolean; user?: { id: string }; getUserRoles(): Promise<string[]> }
   info: { context: object }

@@ -11,6 +11,25 @@ export function classFamily(parse: Express, trustProxy: unknown, log: Log): Requ
   }
 }
 
+/** Users, and class names that do not begin with an underscore: the internal classes have no route. */
+export const allowedRoutes = [
+  'classes/(_User|[A-Za-z][A-Za-z0-9_]*)(/[^/]+)?',
+  'functions/[A-Za-z0-9_]+',
+  '[Ll]ogin',
+  'logout',
+  'users(/me)?',
+  'requestPasswordReset',
+  'verificationEmailRequest',
+  'batch',
+  'health',
+  'apps/.*',
+]
+
+const allowed = new RegExp(`^/(${allowedRoutes.join('|')})/?$`)
+
+/** Whether a path, without the mount, is one of ours; Parse itself asks that of everybody but the master key. */
+export const isAllowed = (path: string): boolean => allowed.test(path)
+
 /** Functions have no version in their path, and `/Login` stands beside them. */
 export const servesAtRoot = (path: string): boolean => /^\/(functions\/|login\/?$)/i.test(path)
 
