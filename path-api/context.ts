@@ -1,6 +1,6 @@
 import type { Caller } from '../records/caller.ts'
+import type { IfMatch } from '../records/decisions.ts'
 import type { Access, Principal } from './access.ts'
-import type { IfMatch } from './etag.ts'
 import type { Services } from './services.ts'
 
 /** Nobody, perhaps somebody, or surely somebody: as the operation's access says. */

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { IfMatch } from '../records/decisions.ts'
 import { ServiceError } from '../schemas/errors.ts'
-
-/** The versions an If-Match names; `*` any version, undefined no condition. */
-export type IfMatch = readonly number[] | '*' | undefined
 
 const entityTags =
   /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/

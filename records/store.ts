@@ -1,20 +1,14 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Static, TObject } from '@sinclair/typebox'
 import { type Collection, type IndexDescription, MongoServerError } from 'mongodb'
 import { ServiceError } from '../schemas/errors.ts'
 import type { Access } from './audit.ts'
-import { type Caller, isPermitted, type Permissions, permitted } from './caller.ts'
+import { type Caller, type Permissions, permitted } from './caller.ts'
+import { Decisions, type IfMatch } from './decisions.ts'
 import { described, toQuery, type Where } from './filter.ts'
-import { type Change, changedFields, changeOf, documentAt, listChanges } from './history.ts'
+import { type Change, documentAt, listChanges } from './history.ts'
 import { newId } from './id.ts'
 import { type ListShape, listIndex, type Page, type PageQuery, readPage } from './listing.ts'
-import {
-  type ParseDocument,
-  type ParseFormat,
-  parseFormat,
-  type Saved,
-  storedPermissions,
-} from './parse-format.ts'
+import { type ParseDocument, type ParseFormat, parseFormat, type Saved } from './parse-format.ts'
 import { accessesOf, attemptOf, type Key, type Resource, recordKeyOf } from './resource.ts'
 import type { Reading, Records, Transaction } from './transaction.ts'
 import { type Into, type Write, Writer } from './writer.ts'
@@ -30,8 +24,7 @@ interface Read {
 }
 
 interface Conditional extends Joined {
-  /** The versions that the caller accepts to overwrite; undefined or `*`: whichever is there. */
-  ifMatch?: readonly number[] | '*' | undefined
+  ifMatch?: IfMatch
 }
 
 /** A change as the families see it. */
@@ -57,6 +50,7 @@ export class Store<S extends TObject, L extends string> {
   readonly #resource: Resource<S, L>
   readonly #format: ParseFormat<Static<S>>
   readonly #documents: Collection<ParseDocument>
+  readonly #decisions: Decisions<S>
   readonly #writer: Writer
 
   constructor(records: Records, resource: Resource<S, L>) {
@@ -64,6 +58,7 @@ export class Store<S extends TObject, L extends string> {
     this.#resource = resource
     this.#format = parseFormat(resource.schema)
     this.#documents = records.db.collection<ParseDocument>(resource.collection)
+    this.#decisions = new Decisions(resource, this.#format, records.clock)
     this.#writer = new Writer(records, this.#documents)
   }
 
@@ -107,33 +102,10 @@ export class Store<S extends TObject, L extends string> {
     { tx }: Joined = {},
   ): Promise<Saved<Static<S>>[]> {
     if (inputs.length === 0) return []
-    if (!('permissions' in permissions)) {
-      const decision = this.#created(caller, inputs, permissions)
-      return this.#writer.write({ id: null, decide: () => decision }, tx)
-    }
-    const into = permissions
+    const into = 'permissions' in permissions ? permissions : undefined
     const decide: Write<Saved<Static<S>>[]>['decide'] = (_, holder) =>
-      this.#created(caller, inputs, permissionsIn(into, caller, holder))
+      this.#decisions.created(caller, inputs, permissions, holder)
     return this.#writer.write({ id: null, into, decide }, tx)
-  }
-
-  #created(caller: Caller, inputs: ReadonlyArray<Static<S> & { id?: string }>, permissions: Permissions) {
-    const at = this.#records.clock()
-    const meta = { version: 1, _created_at: at, _updated_at: at, ...storedPermissions(permissions) }
-    const documents = inputs.map((input) => ({
-      _id: input.id ?? newId(),
-      ...this.#format.toStored(input),
-      ...meta,
-    }))
-    const created = documents.map((document) => this.#format.fromStored(document))
-    return {
-      operations: documents.map((document) => ({ insertOne: { document } })),
-      changes: created.map((record) =>
-        this.#change(caller, record, { action: 'create', version: 1, before: null, changed: [] }),
-      ),
-      accesses: accessesOf(this.#resource, caller, { action: 'create' }, created),
-      result: created,
-    }
   }
 
   /** @throws NotFound, also for what the caller may not read */
@@ -187,35 +159,16 @@ export class Store<S extends TObject, L extends string> {
     change: (now: Saved<Static<S>>) => Static<S>,
     { tx, ifMatch, permissions }: Conditional & { permissions?: Permissions } = {},
   ): Promise<Saved<Static<S>>> {
-    return this.#write(caller, 'update', key, tx, (found) => {
-      const before = this.#writable(caller, key, ifMatch, found)
-      const next = this.#next(before, change(this.#format.fromStored(before)), permissions)
-      const updated = this.#format.fromStored(next)
-      const changed = changedFields(before, next)
-      return {
-        operations: [{ replaceOne: { filter: same(before, caller), replacement: next } }],
-        changes: [
-          this.#change(caller, updated, { action: 'update', version: next.version, before, changed }),
-        ],
-        accesses: accessesOf(this.#resource, caller, { action: 'update' }, [updated]),
-        result: updated,
-      }
-    })
+    return this.#write(caller, 'update', key, tx, (found) =>
+      this.#decisions.updated(caller, key, found, change, { ifMatch, permissions }),
+    )
   }
 
   /** @throws as update */
   async remove(caller: Caller, key: Key<Static<S>>, { tx, ifMatch }: Conditional = {}): Promise<void> {
-    await this.#write(caller, 'delete', key, tx, (found) => {
-      const before = this.#writable(caller, key, ifMatch, found)
-      const removed = this.#format.fromStored(before)
-      const change = { action: 'delete' as const, version: before.version + 1, before, changed: [] }
-      return {
-        operations: [{ deleteOne: { filter: same(before, caller) } }],
-        changes: [this.#change(caller, removed, change)],
-        accesses: accessesOf(this.#resource, caller, { action: 'delete' }, [removed]),
-        result: undefined,
-      }
-    })
+    await this.#write(caller, 'delete', key, tx, (found) =>
+      this.#decisions.removed(caller, key, found, ifMatch),
+    )
   }
 
   /** Who changed the record, when and what, newest first. @throws NotFound; MalformedRequest for a foreign cursor */
@@ -253,41 +206,6 @@ export class Store<S extends TObject, L extends string> {
     return this.update(caller, key, (now) => rule(now, this.#format.fromStored(former)), options)
   }
 
-  /** The record that a write replaces. */
-  #writable(
-    caller: Caller,
-    key: Key<Static<S>>,
-    ifMatch: Conditional['ifMatch'],
-    found: ParseDocument | null,
-  ): ParseDocument {
-    if (!found || !isPermitted(found._rperm, caller) || !this.#fits(key, found))
-      throw new ServiceError('NotFound')
-    if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
-    const { version } = found
-    if (Array.isArray(ifMatch) && !ifMatch.includes(version))
-      throw new ServiceError('PreconditionFailed', { version })
-    return found
-  }
-
-  #fits(key: Key<Static<S>>, document: ParseDocument): boolean {
-    return Object.entries(key).every(([name, asked]) => {
-      const field = this.#format.field(name)
-      return asked === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(asked))
-    })
-  }
-
-  /** The stored form of what follows `before`. Fields that the schema does not know stay as they are. */
-  #next(before: ParseDocument, record: Static<S>, permissions: Permissions | undefined): ParseDocument {
-    const unknown = Object.entries(before).filter(([key]) => !this.#format.keys.has(key))
-    return {
-      ...(Object.fromEntries(unknown) as ParseDocument),
-      ...this.#format.toStored(record, before),
-      ...storedPermissions(permissions ?? { read: before._rperm, write: before._wperm }),
-      version: before.version + 1,
-      _updated_at: this.#records.clock(),
-    }
-  }
-
   /** Does a write, and leaves an audit entry of it also when it is refused. */
   async #write<R>(
     caller: Caller,
@@ -306,31 +224,8 @@ export class Store<S extends TObject, L extends string> {
     }
   }
 
-  #change(caller: Caller, record: Saved<Static<S>>, write: Parameters<typeof changeOf>[2]): Change {
-    return changeOf(recordKeyOf(this.#resource, record), { caller, at: this.#records.clock() }, write)
-  }
-
   async #report(tx: Reading | undefined, accesses: Access[]): Promise<void> {
     if (tx) tx.accesses.push(...accesses)
     else if (accesses.length > 0) await this.#records.audit.record(...accesses)
   }
-}
-
-/** The very version that was read, for one who may write it. */
-const same = ({ _id, version }: ParseDocument, caller: Caller) => ({
-  _id,
-  version,
-  ...permitted('_wperm', caller),
-})
-
-/** The permissions of what is registered there. @throws NotFound; Forbidden for one who may only read it */
-function permissionsIn(
-  { key, permissions }: Into,
-  caller: Caller,
-  holder: ParseDocument | null,
-): Permissions {
-  const fits = holder && Object.entries(key).every(([name, value]) => holder[name] === value)
-  if (!fits || !isPermitted(holder._rperm, caller)) throw new ServiceError('NotFound')
-  if (!isPermitted(holder._wperm, caller)) throw new ServiceError('Forbidden')
-  return permissions(holder)
 }

@@ -33,7 +33,7 @@ export interface Write<R> {
   decide(before: ParseDocument | null, holder: ParseDocument | null): Decision<R>
 }
 
-interface Decision<R> {
+export interface Decision<R> {
   /** Each touches one document that is there, or the transaction ends. */
   operations: AnyBulkWriteOperation<ParseDocument>[]
   changes: Change[]

@@ -5,6 +5,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { type Caller, isAdmin } from '../caller.ts'
 import { decodeCursor, encodeCursor } from '../cursor.ts'
 import { type Database, together } from '../database.ts'
+import type { IfMatch } from '../decisions.ts'
 import { changeOf, forgetChanges, keepChanges } from '../history.ts'
 import type { ParseDocument } from '../parse-format.ts'
 import { directRoles, leaveRoles, setRole } from '../roles.ts'
@@ -94,12 +95,7 @@ export class Accounts {
    * Changes an account; a new address is only noted, and mailed a link.
    * @throws NotFound, Forbidden, PreconditionFailed, RuleViolated
    */
-  async update(
-    caller: Caller,
-    mvUid: string,
-    change: AccountUpdate,
-    ifMatch: readonly number[] | '*' | undefined,
-  ): Promise<Versioned> {
+  async update(caller: Caller, mvUid: string, change: AccountUpdate, ifMatch: IfMatch): Promise<Versioned> {
     requireAllowed(caller, mvUid, change)
     const email = change.email?.toLowerCase()
     const user = await together(this.#parts.database, (session) =>
@@ -111,7 +107,7 @@ export class Accounts {
   }
 
   /** Removes an account and what is the person's own; EHRs stay. @throws NotFound, PreconditionFailed */
-  async remove(caller: Caller, mvUid: string, ifMatch: readonly number[] | '*' | undefined): Promise<void> {
+  async remove(caller: Caller, mvUid: string, ifMatch: IfMatch): Promise<void> {
     const { database, sessions, emailChanges, removals } = this.#parts
     await together(database, async (session) => {
       const user = await this.#found(session, mvUid, ifMatch)
@@ -141,11 +137,7 @@ export class Accounts {
     )
   }
 
-  async #found(
-    session: ClientSession,
-    mvUid: string,
-    ifMatch: readonly number[] | '*' | undefined,
-  ): Promise<User> {
+  async #found(session: ClientSession, mvUid: string, ifMatch: IfMatch): Promise<User> {
     const user = await usersOf(this.#db).findOne({ _id: mvUid }, { session })
     if (!user) throw new ServiceError('NotFound')
     const { version } = user
@@ -159,7 +151,7 @@ export class Accounts {
     caller: Caller,
     mvUid: string,
     { name, language, roles, disabled }: AccountUpdate,
-    ifMatch: readonly number[] | '*' | undefined,
+    ifMatch: IfMatch,
   ): Promise<User> {
     const { database, clock } = this.#parts
     const user = await this.#found(session, mvUid, ifMatch)

@@ -1,5 +1,6 @@
 import type { Closing } from '../../schemas/care-plan-resource.ts'
 import type { Caller } from '../caller.ts'
+import type { IfMatch } from '../decisions.ts'
 import type { Page } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import type { PastChange } from '../store.ts'
@@ -17,7 +18,7 @@ export interface PartKey {
 
 /** The versions that the caller accepts to overwrite, and the transaction to take part in. */
 export interface Writing {
-  ifMatch?: readonly number[] | '*' | undefined
+  ifMatch?: IfMatch
   tx?: Transaction | undefined
 }
 

@@ -6,6 +6,7 @@ import { pathForm } from '../../schemas/path-form.ts'
 import { ehrPermissions } from '../access.ts'
 import { type AuditEntry, listAccess } from '../audit.ts'
 import { type Caller, isAdmin } from '../caller.ts'
+import type { IfMatch } from '../decisions.ts'
 import { governsEhr } from '../ehr.ts'
 import type { Page, PageQuery } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
@@ -69,7 +70,7 @@ export class Ehrs {
    * Removes an EHR with all that hangs on it, for everyone and at once; an administrator can bring it back for 30 days.
    * @throws NotFound; Forbidden for one who is neither its subject nor an administrator; PreconditionFailed
    */
-  async remove(caller: Caller, id: string, ifMatch: readonly number[] | '*' | undefined): Promise<void> {
+  async remove(caller: Caller, id: string, ifMatch: IfMatch): Promise<void> {
     const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
     const removal = inTransaction(this.#records, async (tx) => {
       const { subjectId } = await this.store.get(by, { id }, { tx })

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { type AddressCreate, addressFields } from '../../schemas/address.ts'
 import type { Caller } from '../caller.ts'
+import type { IfMatch } from '../decisions.ts'
 import type { Page } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import { Store } from '../store.ts'
@@ -8,16 +9,7 @@ import { inTransaction, type Records } from '../transaction.ts'
 import { complete } from './complete.ts'
 import { takeTurn } from './ledger.ts'
 import { unlessMade } from './once.ts'
-import {
-  belonging,
-  type IfMatch,
-  keyOf,
-  type Owner,
-  ownedBy,
-  ownerFields,
-  type PageOf,
-  privateTo,
-} from './owner.ts'
+import { belonging, keyOf, type Owner, ownedBy, ownerFields, type PageOf, privateTo } from './owner.ts'
 import type { Relations } from './relations.ts'
 
 const fields = Type.Object(addressFields)

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { type ContactCreate, contactFields } from '../../schemas/contact.ts'
 import type { Caller } from '../caller.ts'
+import type { IfMatch } from '../decisions.ts'
 import type { Where } from '../filter.ts'
 import type { Page } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
@@ -12,7 +13,6 @@ import { takeTurn } from './ledger.ts'
 import { unlessMade } from './once.ts'
 import {
   belonging,
-  type IfMatch,
   keyOf,
   type Owner,
   ownedBy,

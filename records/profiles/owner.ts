@@ -2,9 +2,6 @@ import { Type } from '@sinclair/typebox'
 import type { Caller, Permissions } from '../caller.ts'
 import type { PageQuery } from '../listing.ts'
 
-/** The versions that the caller accepts to overwrite. */
-export type IfMatch = readonly number[] | '*' | undefined
-
 /** Which part of a list is asked for. */
 export type PageOf = Omit<PageQuery<unknown>, 'where'>
 
