@@ -90,6 +90,7 @@ function cleaned(access: Access): Access {
     application: kept(access.application),
     ehrId: access.ehrId === null ? null : kept(access.ehrId),
     ids: access.ids.map(kept),
+    ...(access.asked === undefined ? {} : { asked: kept(access.asked) }),
   }
 }
 

@@ -33,11 +33,17 @@ export function toQuery<T>(format: ParseFormat<T>, where: Where<T>): Record<stri
 
 /** What was asked, without the values: 'ehrId status timestamp:from,to'. */
 export function described(where: object): string {
-  return Object.entries(where)
-    .filter(([, condition]) => condition !== undefined)
-    .map(([name, condition]) => (isOperation(condition) ? `${name}:${Object.keys(condition)}` : name))
+  return given(where)
+    .flatMap(([name, condition]) => {
+      if (!isOperation(condition)) return [name]
+      const operators = given(condition).map(([operator]) => operator)
+      return operators.length > 0 ? [`${name}:${operators}`] : []
+    })
     .join(' ')
 }
+
+const given = (conditions: object): [string, unknown][] =>
+  Object.entries(conditions).filter(([, condition]) => condition !== undefined)
 
 const isOperation = (condition: unknown): condition is Record<string, unknown> =>
   typeof condition === 'object' && condition !== null

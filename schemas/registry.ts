@@ -8,10 +8,23 @@ import { type Violation, violationsOf } from './violation.ts'
 /** Everything that is wrong with a value; nothing when it is valid. */
 export type Check = (value: unknown) => Violation[]
 
+const FIRST = Date.parse('0001-01-01T00:00:00Z')
+const LAST = Date.parse('9999-12-31T23:59:59.999Z')
+const isBetween = (from: number, time: number, to: number): boolean => from <= time && time <= to
+
 const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true })
 ajv.addVocabulary(['sentence'])
 addFormats.default(ajv)
 ajv.addFormat('language-tag', isLanguageTag)
+
+/**
+ * Days and moments of the years 1 to 9999, in UTC: what lies outside could not be written in these formats again.
+ * A leap second is no moment that can be kept and compared.
+ */
+for (const format of ['date', 'date-time'] as const) {
+  const { validate: isWritten } = ajv.formats[format] as { validate(text: string): boolean }
+  ajv.addFormat(format, (text: string) => isWritten(text) && isBetween(FIRST, Date.parse(text), LAST))
+}
 
 /**
  * Compiles a schema, once and when the module is loaded: a faulty one stops the start. Names (`$id`) are for the

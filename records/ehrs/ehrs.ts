@@ -12,6 +12,7 @@ import type { Page, PageQuery } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { remembered } from '../removal.ts'
+import { attemptOf } from '../resource.ts'
 import { createEhrRoles } from '../roles.ts'
 import { Store } from '../store.ts'
 import { inTransaction, type Records } from '../transaction.ts'
@@ -74,7 +75,7 @@ export class Ehrs {
     const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
     const removal = inTransaction(this.#records, async (tx) => {
       const { subjectId } = await this.store.get(by, { id }, { tx })
-      if (!governsEhr(by, subjectId)) throw new ServiceError('Forbidden')
+      await this.#requireGoverning(by, { id, subjectId }, 'delete')
       await removeSoftly(this.#records, tx, { ehrId: id, subjectId })
       await this.store.remove(by, { id }, { tx, ifMatch })
     })
@@ -91,8 +92,7 @@ export class Ehrs {
     page: Omit<PageQuery<unknown>, 'where'>,
   ): Promise<Page<AuditEntry>> {
     const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
-    const { subjectId } = await this.get(by, ehrId)
-    if (!governsEhr(by, subjectId)) throw new ServiceError('Forbidden')
+    await this.#requireGoverning(by, await this.get(by, ehrId), 'query')
     return listAccess(this.#records.db, ehrId, page)
   }
 
@@ -101,5 +101,17 @@ export class Ehrs {
     const by = { ...caller, unrestricted: true as const }
     await inTransaction(this.#records, (tx) => restoreRemoved(this.#records, tx, by, id))
     return this.get(by, id)
+  }
+
+  /** @throws Forbidden, of which the audit is told */
+  async #requireGoverning(
+    caller: Caller,
+    ehr: Pick<StoredEhr, 'id' | 'subjectId'>,
+    action: 'query' | 'delete',
+  ): Promise<void> {
+    if (governsEhr(caller, ehr.subjectId)) return
+    const refused = { action, outcome: 'refused' } as const
+    await this.#records.audit.record(...attemptOf({ collection: 'Ehr', ehr: 'id' }, caller, refused, ehr))
+    throw new ServiceError('Forbidden')
   }
 }

@@ -3,6 +3,8 @@ import type { ClassRules, Values } from '../class-rule.ts'
 import { payloadViolations } from '../payload.ts'
 
 const DAY_MS = 86_400_000
+/** Later than this no time can be told. */
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
 interface Facts {
   start: Date
@@ -20,7 +22,7 @@ export const derivedOf = ({ start, end, allDay, participantIds }: Facts) => ({
 /** An event that is over at noon does not reach into what begins at noon. */
 function lastMoment(start: Date, end: Date | undefined, allDay: boolean): Date {
   const over = end ?? (allDay ? new Date(start.getTime() + DAY_MS) : start)
-  return over > start ? new Date(over.getTime() - 1) : start
+  return over > start ? new Date(Math.min(over.getTime() - 1, LAST_MS)) : start
 }
 
 const momentOf = (value: unknown): Date | undefined =>
@@ -31,9 +33,7 @@ const idsOf = (participants: unknown): string[] =>
 
 function violationsOf({ start, end, participants, data }: Values): Violation[] {
   const times = { start: momentOf(start), end: momentOf(end) }
-  const found: Violation[] = Object.entries(times)
-    .filter(([, time]) => time !== undefined && Number.isNaN(time.getTime()))
-    .map(([path]) => ({ path, code: 'date', message: 'must be a moment that exists' }))
+  const found: Violation[] = []
   if (times.start && times.end && times.end < times.start)
     found.push({ path: 'end', code: 'order', message: 'must not be earlier than start' })
   const ids = idsOf(participants)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { service } from '../helper.ts'
 import { auditOf, etagOf, letIn, newPatient, newPlan, ok, type Patient } from './clinic.ts'
 import { newPerson, type Person, refused } from './people.ts'
 
@@ -146,10 +147,10 @@ describe('events', () => {
     assert.deepEqual(await codes({ end: '2026-03-01T08:00:00Z' }), ['order'])
     assert.deepEqual(await codes({ participants: [...event.participants, ...event.participants] }), ['twice'])
     assert.deepEqual(await codes({ data: { 'a.b': 1, $where: 1 } }), ['key', 'key'])
-    assert.deepEqual(await codes({ start: '2026-12-31T23:59:60Z', end: null }), ['date'])
     for (const wrong of [
       { start: null },
       { start: '2026-02-30T00:00:00Z' },
+      { start: '2026-12-31T23:59:60Z', end: null },
       { last: event.end },
       { title: '' },
     ])
@@ -157,6 +158,21 @@ describe('events', () => {
     const closed = await newPlan(patient)
     ok(await patient.call('POST', `/ehr/${patient.ehrId}/careplan/${closed}/close`, {}))
     assert.deepEqual(await codes({ carePlanId: closed }), ['closed'])
+  })
+
+  it('lie in the years 1 to 9999, whatever their time zone, and show in every list', async () => {
+    const person = await newPatient()
+    const base = `/med/${person.ehrId}/event`
+    const add = (more: object) => person.call('POST', base, { type: 'visit', title: 'x', ...more })
+    for (const start of ['9999-12-31T23:59:59-01:00', '0001-01-01T00:00:00+01:00', '0000-06-01T00:00:00Z'])
+      refused(await add({ start }), 400, 'invalid-input')
+    const last = ok(await add({ start: '9999-12-31T23:00:00Z', allDay: true }), 201)
+    ok(await add({ start: '0001-01-01T00:00:00Z' }), 201)
+    assert.equal(ok(await person.call('GET', base)).items.length, 2)
+    const late = ok(await person.call('GET', `${base}?from=9999-12-31T23:30:00Z`))
+    assert.deepEqual(late.items, [last])
+    const stored = await service.db.collection<{ _id: string; last: Date }>('Event').findOne({ _id: last.id })
+    assert.equal(stored?.last.toISOString(), '9999-12-31T23:59:59.999Z')
   })
 
   it('are added once under an Idempotency-Key', async () => {

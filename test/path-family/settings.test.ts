@@ -66,6 +66,18 @@ describe('settings of a care plan', () => {
     refused(await patient.call('POST', path(), JSON.parse('{"a":{"__proto__":1}}')), 400, 'malformed-request')
   })
 
+  it('come back as they were sent, or are refused', async () => {
+    const send = (text: string) => {
+      const headers = { authorization: `Bearer ${patient.authToken}`, 'content-type': 'application/json' }
+      return fetch(service.url + path(), { method: 'POST', body: text, headers })
+    }
+    for (const text of ['{"n":1e400}', '{"n":[-1e999]}', '{"a":"\\ud800"}', '{"\\udc00":1}'])
+      assert.equal((await send(text)).status, 400, text)
+    const text = `{"a":"\\ud83d\\ude00","b":"${'é'.repeat(32_000)}"}`
+    assert.equal((await send(text)).status, 200)
+    assert.deepEqual(ok(await patient.call('GET', path())), JSON.parse(text))
+  })
+
   it('are loaded by those who read the plan and saved by those who write it', async () => {
     const [reader, writer, stranger] = await Promise.all([newPerson(), newPerson(), newPerson()])
     await letIn(planId, reader, 'read')
