@@ -68,8 +68,8 @@ export const ConditionParams = closed(
   'ConditionParams',
   'Parameters of the function bloodPressureCondition',
   {
-    systolic: quantity('Systolic pressure, in unit: 40 to 300 mmHg'),
-    diastolic: quantity('Diastolic pressure, in unit: 20 to 200 mmHg, below systolic'),
+    systolic: quantity('Systolic pressure, in unit: 40 to 300 mmHg', 128),
+    diastolic: quantity('Diastolic pressure, in unit: 20 to 200 mmHg, below systolic', 82),
     unit: unit('both pressures', UNITS),
     thresholds: Type.Unsafe<PresetName | Limits | ThresholdSet>({
       description: 'Published thresholds by name, limits of a person, or conditions of your own',

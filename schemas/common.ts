@@ -28,11 +28,17 @@ export const moment = (description: string) =>
   )
 
 /** A measured number; its unit stands in a property beside it. */
-export const quantity = (description: string) => Type.Number({ exclusiveMinimum: 0, description })
+export const quantity = (description: string, ...examples: number[]) =>
+  Type.Number({ exclusiveMinimum: 0, description, ...(examples.length > 0 ? { examples } : {}) })
 
 /** The unit of a quantity: its range and the codes are checked by records/units. */
 export const unit = (of: string, codes: string) =>
-  Type.String({ minLength: 1, maxLength: 20, description: `Unit of ${of}, as UCUM code: ${codes}` })
+  Type.String({
+    minLength: 1,
+    maxLength: 20,
+    description: `Unit of ${of}, as UCUM code: ${codes}`,
+    examples: [codes.split(/[ ,]/)[0]],
+  })
 
 /** What the service itself keeps on every stored object. */
 export const kept = {

@@ -19,9 +19,9 @@ export const measurement = <P extends TProperties>($id: string, description: str
   closed($id, description, { ...kept, ...context, ...common, ...own })
 
 /** What a client sends to register a measurement. */
-export const measurementCreate = <T extends TObject>(stored: T, $id: string) =>
-  Type.Omit(stored, KEPT, { $id })
+export const measurementCreate = <T extends TObject>(stored: T, $id: string, examples?: object[]) =>
+  Type.Omit(stored, KEPT, { $id, ...(examples && { examples }) })
 
 /** What may change in a measurement: all but where it is registered. */
-export const measurementUpdate = <T extends TObject>(stored: T, $id: string) =>
-  Type.Partial(Type.Omit(stored, [...KEPT, 'ehrId', 'carePlanId']), { $id })
+export const measurementUpdate = <T extends TObject>(stored: T, $id: string, examples?: object[]) =>
+  Type.Partial(Type.Omit(stored, [...KEPT, 'ehrId', 'carePlanId']), { $id, ...(examples && { examples }) })

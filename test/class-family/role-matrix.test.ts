@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import type { Access } from '../../path-api/access.ts'
+import { exampleOf } from '../../path-api/example.ts'
+import { CLASS_NAMES, type ClassName, classes } from '../../schemas/classes.ts'
+import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../cast.ts'
+import { keys, request } from '../helper.ts'
+import { ok } from '../path-family/clinic.ts'
+
+type Action = 'create' | 'read' | 'update' | 'delete'
+
+/** Which row of the rules an action on a class belongs to: what is registered in a plan is the plan's. */
+const inPlan = {
+  create: 'plan:write',
+  read: 'plan:read',
+  update: 'plan:write',
+  delete: 'plan:write',
+} as const
+const inEhr = { create: 'ehr:write', read: 'ehr:read', update: 'ehr:write', delete: 'ehr:write' } as const
+
+interface Row {
+  className: ClassName
+  access: Record<Action, Access>
+  /** Which of the ids say where it belongs. */
+  place: string[]
+}
+
+const placeOf = (className: ClassName) =>
+  ['ehrId', 'carePlanId', 'goalId'].filter((name) => name in classes[className].create.properties)
+const special: Partial<Record<ClassName, Record<Action, Access>>> = {
+  Ehr: { create: 'user', read: 'ehr:read', update: 'ehr:write', delete: 'ehr:subject' },
+  CarePlan: { ...inPlan, create: 'ehr:write' },
+}
+const rows: Record<string, Row> = {
+  ...Object.fromEntries(
+    CLASS_NAMES.map((className) => [
+      className,
+      { className, access: special[className] ?? inPlan, place: placeOf(className) },
+    ]),
+  ),
+  'Event of the EHR': { className: 'Event', access: inEhr, place: ['ehrId'] },
+}
+
+/** A class's examples, placed; whatever is done to a status changes more than who may do it. */
+function bodyOf({ className, place }: Row, of: 'create' | 'update', ids: Ids): Record<string, unknown> {
+  const { status: _, ...example } = exampleOf(classes[className][of]) as Record<string, unknown>
+  for (const name of ['ehrId', 'carePlanId', 'goalId']) delete example[name]
+  return of === 'update'
+    ? example
+    : { ...example, ...Object.fromEntries(place.map((name) => [name, ids[name]])) }
+}
+
+interface Part {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  path: string
+  body?: object
+}
+/** `done`, or the code that it was refused with. */
+type Outcome = 'done' | number
+
+/** Each by itself, or all in one batch. */
+const ways: Record<string, (headers: Record<string, string>, parts: Part[]) => Promise<Outcome[]>> = {
+  alone: (headers, parts) =>
+    Promise.all(
+      parts.map(async ({ method, path, body }) => {
+        const verb = method.toLowerCase() as Lowercase<Part['method']>
+        const answer = await request()[verb](path).set(headers).send(body)
+        return answer.status < 300 ? 'done' : answer.body.code
+      }),
+    ),
+  'in a batch': async (headers, parts) => {
+    const { body } = await request().post('/1/batch').set(headers).send({ requests: parts })
+    return parts.map((_, i) =>
+      Array.isArray(body) ? (body[i].success ? 'done' : body[i].error.code) : body.code,
+    )
+  },
+}
+
+describe('who may do what with an EHR in the class family', function () {
+  this.timeout(60_000)
+  let cast: Cast
+  before(async () => {
+    cast = await newCast()
+  })
+
+  const headersOf = (name: CallerName): Record<string, string> => {
+    const token = cast.personOf(name)?.sessionToken
+    return { ...keys(), ...(token === undefined ? {} : { 'X-Parse-Session-Token': token }) }
+  }
+
+  /** Here, too, what the caller may not do does not exist, unless he writes the EHR that is not his to delete. */
+  function expected(name: CallerName, access: Access): Outcome {
+    const verdict = verdictOf(name, access)
+    if (verdict === 'done' || verdict === 401) return verdict === 401 ? 209 : verdict
+    return name === 'keeper' ? 119 : 101
+  }
+
+  /** The object that the caller tries his luck with. An EHR that he may delete is one of its own. */
+  async function objectFor(row: Row, ids: Ids, deletable: boolean): Promise<string> {
+    if (row.className === 'CarePlan') return ids.carePlanId ?? ''
+    if (row.className === 'Ehr') {
+      return deletable ? ok(await cast.patient.call('POST', '/ehr', {}), 201).id : cast.patient.ehrId
+    }
+    const post = request().post(`/1/classes/${row.className}`).set(headersOf('subject'))
+    const { body } = await post.send(bodyOf(row, 'create', ids)).expect(201)
+    return body.objectId
+  }
+
+  const seenBySubject = async (path: string) => (await request().get(path).set(headersOf('subject'))).body
+
+  for (const [title, row] of Object.entries(rows)) {
+    const { className, access } = row
+    const all = `/1/classes/${className}`
+
+    for (const [way, send] of Object.entries(ways))
+      it(`${title}: create, get, update and delete ${way}`, async () => {
+        let ids = await cast.furnished()
+        for (const name of callers) {
+          const headers = headersOf(name)
+          const path = `${all}/${await objectFor(row, ids, false)}`
+          const { version } = await seenBySubject(path)
+          const wanted = (['create', 'read', 'update'] as const).map((action) =>
+            expected(name, access[action]),
+          )
+          const outcomes = await send(headers, [
+            { method: 'POST', path: all, body: bodyOf(row, 'create', ids) },
+            { method: 'GET', path },
+            { method: 'PUT', path, body: bodyOf(row, 'update', ids) },
+          ])
+          assert.deepEqual(outcomes, wanted, name)
+          const after = (await seenBySubject(path)).version
+          assert.equal(
+            after,
+            wanted[2] === 'done' ? version + 1 : version,
+            `${name}: what was refused changed nothing`,
+          )
+
+          // The parts of a batch share their rights: an EHR that an administrator may not see is not found in one.
+          const hidden = way !== 'alone' && name === 'admin'
+          const mayDelete = hidden ? 101 : expected(name, access.delete)
+          const last = `${all}/${await objectFor(row, ids, mayDelete === 'done')}`
+          assert.deepEqual(
+            await send(headers, [{ method: 'DELETE', path: last }]),
+            [mayDelete],
+            `${name}: delete`,
+          )
+          assert.equal((await seenBySubject(last)).code, mayDelete === 'done' ? 101 : undefined, name)
+          if (className === 'CarePlan' && mayDelete === 'done') ids = await cast.furnished()
+        }
+      })
+
+    it(`${title}: find, count and distinct`, async () => {
+      const ids = await cast.furnished()
+      const objectId = await objectFor(row, ids, false)
+      const where = JSON.stringify({ objectId })
+      for (const name of callers) {
+        const list = (query: object) =>
+          request()
+            .get(all)
+            .set(headersOf(name))
+            .query({ where, ...query })
+            .then(({ body }) => body)
+        const answers = [
+          (await list({})).results?.map((one: { objectId: string }) => one.objectId),
+          (await list({ count: 1, limit: 0 })).count,
+          (await list({ distinct: 'version' })).results,
+        ]
+        const seen = [[objectId], 1, answers[2]?.slice(0, 1)]
+        const outcome = expected(name, access.read)
+        if (outcome === 209) assert.deepEqual(answers, [undefined, undefined, undefined], name)
+        else assert.deepEqual(answers, outcome === 'done' ? seen : [[], 0, []], name)
+        if (outcome === 'done') assert.equal(answers[2]?.length, 1)
+      }
+    })
+  }
+})
