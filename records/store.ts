@@ -164,6 +164,26 @@ export class Store<S extends TObject, L extends string> {
     )
   }
 
+  /** Updates several records as a part of a transaction, with an audit entry for all. @throws as update */
+  async updateAll(
+    caller: Caller,
+    ids: readonly string[],
+    change: (now: Saved<Static<S>>) => Static<S>,
+    tx: Transaction,
+  ): Promise<Saved<Static<S>>[]> {
+    const free = { ifMatch: undefined, permissions: undefined }
+    const writes = ids.map((id) => ({
+      id,
+      decide: (found: ParseDocument | null) => ({
+        ...this.#decisions.updated(caller, { id } as Key<Static<S>>, found, change, free),
+        accesses: [],
+      }),
+    }))
+    const updated = await this.#writer.writeAll(writes, tx)
+    tx.accesses.push(...accessesOf(this.#resource, caller, { action: 'update' }, updated))
+    return updated
+  }
+
   /** @throws as update */
   async remove(caller: Caller, key: Key<Static<S>>, { tx, ifMatch }: Conditional = {}): Promise<void> {
     await this.#write(caller, 'delete', key, tx, (found) =>

@@ -70,6 +70,11 @@ export class Writer {
     return new Promise((resolve, reject) => void this.#groups.add([{ write, resolve, reject }]))
   }
 
+  /** Writes all of them as a part of `tx`: one read and one write. What forbids one of them ends it. */
+  async writeAll<R>(writes: Write<R>[], tx: Transaction): Promise<R[]> {
+    return (await this.#perform(tx, writes)).map(resultOf)
+  }
+
   /** One attempt for all. When it meets other writers, or one of them is impossible, each goes on by itself. */
   async #together(batch: Pending[]): Promise<void> {
     let attempts = 0

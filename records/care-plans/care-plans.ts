@@ -169,11 +169,9 @@ export class CarePlans {
       const plan = await this.#part.close(caller, key, closing, { tx, ifMatch })
       await takeTurn(this.#records, tx, key.ehrId)
       const whole = await wholePlan(this.stores, caller, plan, tx)
-      if (!closing.closeOpen) return whole
-      const { status = 'COMPLETED' } = closing
-      const goals = []
-      for (const goal of whole.goals) goals.push(await this.goals.closeWhole(caller, goal, { status }, tx))
-      return { ...whole, goals }
+      const { status = 'COMPLETED', closeOpen } = closing
+      if (!closeOpen) return whole
+      return { ...whole, goals: await this.goals.closeAll(caller, whole.goals, status, tx) }
     })
   }
 

@@ -1,10 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type {
-  Closing,
-  ClosingWithContents,
-  GoalBody,
-  GoalReplacement,
-} from '../../schemas/care-plan-resource.ts'
+import type { ClosingWithContents, GoalBody, GoalReplacement } from '../../schemas/care-plan-resource.ts'
 import type { Caller } from '../caller.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { inTransaction, type Records, readTogether, type Transaction } from '../transaction.ts'
@@ -12,8 +7,8 @@ import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts
 import { judgeNew, refuseViolations } from './judge.ts'
 import { Part, type PartKey, set, type Writing } from './part.ts'
 import { crowding } from './rules.ts'
-import type { PageOf, PlanStores, StoredGoal, StoredTask } from './stores.ts'
-import { type WholeGoal, wholeGoal } from './whole.ts'
+import type { PageOf, PlanStores, StoredGoal } from './stores.ts'
+import { type WholeGoal, wholeGoal, withTasks } from './whole.ts'
 
 /** The goals of the care plans. */
 export class Goals {
@@ -79,26 +74,25 @@ export class Goals {
       await takeTurn(this.#records, tx, key.ehrId)
       const whole = await wholeGoal(this.#stores, caller, goal, tx)
       const { status = 'COMPLETED', closeOpen } = closing
-      return closeOpen ? this.closeWhole(caller, whole, { status }, tx) : whole
+      if (!closeOpen) return whole
+      const [closed] = await this.closeAll(caller, [whole], status, tx)
+      return closed ?? whole
     })
   }
 
-  /** Closes what is open of a goal and its tasks. */
-  async closeWhole(
+  /** Closes what is open of these goals and of their tasks. */
+  async closeAll(
     caller: Caller,
-    { tasks, ...goal }: WholeGoal,
-    closing: Closing,
+    goals: readonly WholeGoal[],
+    status: 'COMPLETED' | 'CANCELLED',
     tx: Transaction,
-  ): Promise<WholeGoal> {
-    const keyOf = ({ id, ehrId }: StoredGoal | StoredTask) => ({ id, ehrId })
-    const closed =
-      goal.status === 'ACTIVE' ? await this.#part.close(caller, keyOf(goal), closing, { tx }) : goal
-    const closedTasks: StoredTask[] = []
-    for (const task of tasks) {
-      const open = task.status === 'ACTIVE'
-      closedTasks.push(open ? await this.#tasks.close(caller, keyOf(task), closing, { tx }) : task)
-    }
-    return { ...closed, tasks: closedTasks }
+  ): Promise<WholeGoal[]> {
+    const alone = goals.map(({ tasks: _, ...goal }) => goal)
+    const tasks = goals.flatMap(({ tasks }) => tasks)
+    return withTasks(
+      await this.#part.closeAll(caller, alone, status, tx),
+      await this.#tasks.closeAll(caller, tasks, status, tx),
+    )
   }
 
   history(caller: Caller, key: PartKey, page: PageOf) {

@@ -35,6 +35,12 @@ interface Closable {
 /** What a part needs of its store. */
 interface PartStore<T> {
   update(caller: Caller, key: PartKey, change: (now: Saved<T>) => T, options: Writing): Promise<Saved<T>>
+  updateAll(
+    caller: Caller,
+    ids: readonly string[],
+    change: (now: Saved<T>) => T,
+    tx: Transaction,
+  ): Promise<Saved<T>[]>
   history(
     caller: Caller,
     key: PartKey,
@@ -82,6 +88,20 @@ export class Part<T extends Closable> {
       return set({ ...now, ...given, status }) as T
     }
     return this.#update(caller, key, change, options)
+  }
+
+  /** Closes those that are open, together. */
+  async closeAll(
+    caller: Caller,
+    parts: readonly Saved<T>[],
+    status: 'COMPLETED' | 'CANCELLED',
+    tx: Transaction,
+  ): Promise<Saved<T>[]> {
+    const open = parts.flatMap((part) => (part.status === 'ACTIVE' ? [part.id] : []))
+    const close = (now: Saved<T>): T => judgeChange<T>(this.#className, now, { ...now, status })
+    const closed = await this.#store.updateAll(caller, open, close, tx)
+    const byId = new Map(closed.map((part) => [part.id, part]))
+    return parts.map((part) => byId.get(part.id) ?? part)
   }
 
   history(caller: Caller, key: PartKey, page: { limit: number; cursor?: string | undefined }) {

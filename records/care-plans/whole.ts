@@ -29,11 +29,17 @@ export async function wholePlan(
   return assembled(plan, foundGoals, foundTasks)
 }
 
+/** A care plan of its parts. */
+export const assembled = (plan: StoredPlan, goals: StoredGoal[], tasks: StoredTask[]): WholePlan => ({
+  ...plan,
+  goals: withTasks(goals, tasks),
+})
+
 /** Puts each task into its goal. */
-export function assembled(plan: StoredPlan, goals: StoredGoal[], tasks: StoredTask[]): WholePlan {
+export function withTasks(goals: StoredGoal[], tasks: StoredTask[]): WholeGoal[] {
   const byGoal = new Map<string, StoredTask[]>(goals.map(({ id }) => [id, []]))
   for (const task of tasks) byGoal.get(task.goalId)?.push(task)
-  return { ...plan, goals: goals.map((goal) => ({ ...goal, tasks: byGoal.get(goal.id) ?? [] })) }
+  return goals.map((goal) => ({ ...goal, tasks: byGoal.get(goal.id) ?? [] }))
 }
 
 /** A goal with its tasks. */
