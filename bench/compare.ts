@@ -173,7 +173,7 @@ function processorMs(pid: number | undefined): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-const median = (values: number[]): number =>
+export const median = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 const medianOf = (figures: Figures[]): Figures => ({

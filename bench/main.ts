@@ -10,6 +10,10 @@ const benches: Record<string, { about: string; run(items: string): Promise<unkno
     about: 'profiles against a bare Express and a bare Parse Server: GET, list, PUT, login',
     run: () => import('./path-family.ts'),
   },
+  start: {
+    about: 'from the command to the first answer, against a bare Parse Server',
+    run: () => import('./start.ts'),
+  },
   store: {
     about: 'what the store costs: handlers on the bare driver against it, with and without audit',
     run: () => import('./store.ts'),

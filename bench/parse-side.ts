@@ -32,18 +32,21 @@ export interface ParseSide extends Side {
 }
 
 /** @param engineUri each side has a database of its own in it, by the side's name */
-export async function startParseSide(name: string, script: string, engineUri: string): Promise<ParseSide> {
-  const mongodbUri = databaseUri(engineUri, name)
-  const side = await startSide(name, script, {
+export const launchParseSide = (name: string, script: string, engineUri: string): Promise<Side> =>
+  startSide(name, script, {
     ...keys,
     ...production,
     ...unlimited,
-    MONGODB_URI: mongodbUri,
+    MONGODB_URI: databaseUri(engineUri, name),
   })
+
+/** With a user who has an EHR and a care plan. */
+export async function startParseSide(name: string, script: string, engineUri: string): Promise<ParseSide> {
+  const side = await launchParseSide(name, script, engineUri)
   side.headers['X-Parse-Application-Id'] = keys.APPLICATION_ID
   side.headers['X-Parse-REST-API-Key'] = keys.REST_API_KEY
   const { objectId: userId = '' } = await post(side, '/1/users', account)
-  await confirmAddress(mongodbUri)
+  await confirmAddress(databaseUri(engineUri, name))
   const { sessionToken = '' } = await post(side, '/1/login', account)
   side.headers['X-Parse-Session-Token'] = sessionToken
   const { objectId: ehrId = '' } = await post(side, '/1/classes/Ehr', { subjectId: userId })
