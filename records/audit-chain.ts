@@ -60,9 +60,10 @@ export function sameMac(a: string, b: string): boolean {
   return left.length === right.length && timingSafeEqual(left, right)
 }
 
-/** The mac that an entry must bear behind `previous`. Every field is covered. */
+/** The mac that an entry must bear behind `previous`. Every field is covered, also one that nobody knows. */
 export function entryMac(key: string, previous: string, entry: Omit<AuditEntry, 'mac'>): string {
-  const { _id, at, requestId, userId, application, action, ehrId, type, ids, outcome, asked } = entry
+  const { _id, at, requestId, userId, application, action, ehrId, type, ids, outcome, asked, ...others } =
+    entry
   return macOf(key, [
     previous,
     _id,
@@ -76,6 +77,7 @@ export function entryMac(key: string, previous: string, entry: Omit<AuditEntry, 
     ids,
     outcome,
     asked ?? null,
+    ...Object.entries(others),
   ])
 }
 

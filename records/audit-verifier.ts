@@ -63,7 +63,7 @@ async function verifyRegistry(db: Db, key: string, verdict: Verdict): Promise<Ma
   for await (const instance of instancesOf(db).find().sort({ _id: 1 })) {
     const name = `instance ${instance._id}`
     if (instance._id !== verdict.instances + 1) throw new Broken(name, 'the instance before it is missing')
-    verifyInstance(key, opening, instance, name)
+    await ours(name, () => verifyInstance(key, opening, instance, name))
     opening = instance.opening
     for (const { chain, ...head } of instance.heads) heads.set(chain, head)
     verdict.instances += 1
@@ -97,7 +97,7 @@ async function verifyChains(
     heads.delete(chain)
   }
   for await (const entry of entriesOf(db).find().sort({ _id: 1 })) {
-    const place = placeOf(entry._id)
+    const place = await ours(entry._id, () => placeOf(entry._id))
     if (place.chain !== chain) {
       end()
       chain = place.chain
@@ -105,11 +105,20 @@ async function verifyChains(
       head = await beginning(db, key, chain)
       verdict.chains += 1
     }
-    head = await follow(db, key, entry, head)
+    head = await ours(entry._id, () => follow(db, key, entry, head))
     verdict.entries += 1
     if (onProgress && verdict.entries % REPORT_EVERY === 0) onProgress({ entries: verdict.entries, of })
   }
   end()
+}
+
+/** Somebody who changes a database may put anything into it. */
+async function ours<T>(at: string, check: () => T | Promise<T>): Promise<T> {
+  try {
+    return await check()
+  } catch (error) {
+    throw error instanceof TypeError ? new Broken(at, 'the service writes nothing of this form') : error
+  }
 }
 
 /** Checks that an instance of the registry wrote a chain; it may have started a moment ago. */

@@ -23,6 +23,8 @@ async function main(): Promise<number> {
   const client = new MongoClient(database.uri)
   try {
     const verdict = await verifyAudit(client.db(), config.auditKey, say)
+    if (!verdict.broken && verdict.instances === 0)
+      throw new Error('there is none. Every start of the service leaves its mark in it.')
     process.stdout.write(sentence(verdict))
     return verdict.broken ? 1 : 0
   } finally {

@@ -154,6 +154,12 @@ describe('records/audit', () => {
         await entries().replaceOne({ _id: one }, { ...second, _id: one })
         await entries().replaceOne({ _id: two }, { ...first, _id: two })
       },
+      'an entry without its mac': (_, [, _id = '']) => entries().updateOne({ _id }, { $unset: { mac: 1 } }),
+      'a field beside those that were written': (_, [_id = '']) =>
+        entries().updateOne({ _id }, { $set: { note: 'x' } }),
+      'an entry whose id is no text': () => entries().insertOne({ _id: 5 as never }),
+      'an instance without its seal': () => instances().updateOne({ _id: 1 }, { $unset: { seal: 1 } }),
+      'an instance whose heads are none': () => instances().updateOne({ _id: 1 }, { $set: { heads: 5 } }),
       'an instance left out': () => instances().deleteOne({ _id: 1 }),
       'heads set back': () => instances().updateOne({ _id: 1 }, { $set: { heads: [] } }),
     }

@@ -72,13 +72,15 @@ describe('the audit of a service that has stopped', function suite() {
     assert.match(output, /^BROKEN at 1-0-000000000002: its content was changed/)
   })
 
-  it('is not checked while another process has the database, nor without being told to', async () => {
+  it('is not checked while another process has the database, nor where there is none, nor without being told to', async () => {
     await inDatabase(async () => {
       const { code, output } = await run('verify')
       assert.equal(code, 2)
       assert.match(output, /^The audit could not be checked: /)
     })
     assert.equal((await run()).code, 2)
+    const { code, output } = await run('verify')
+    assert.deepEqual([code, /there is none/.test(output)], [2, true])
     assert.match((await run('--help')).output, /npm run audit -- verify/)
   })
 
