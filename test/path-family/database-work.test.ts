@@ -22,12 +22,45 @@ describe('the work of the database for care plans', () => {
     planId = await newPlan(patient)
   })
 
-  it('is one read for what is shown', async () => {
-    ok(await patient.call('GET', `careplan/${planId}`))
-    const shown = await commandsOf(() => patient.call('GET', `careplan/${planId}`))
-    assert.deepEqual(named(shown), ['find CarePlan', 'find Goal', 'find Task'])
-    assert.deepEqual(named(await commandsOf(() => patient.call('GET', 'careplan'))), ['find CarePlan'])
-    assert.deepEqual(named(await commandsOf(() => patient.call('GET', '/ehr'))), ['find Ehr'])
+  it('is the data and its entry in the audit, and no question beside it', async () => {
+    const { ehrId } = patient
+    const goalId = await newGoal(patient, planId)
+    await newTask(patient, planId, goalId, { dueDate: '2026-01-01' })
+    const plan = `/med/${ehrId}/careplan/${planId}`
+    const events = `/med/${ehrId}/event`
+    const event = { carePlanId: planId, type: 'visit', title: 'x', start: '2026-03-01T08:30:00Z' }
+    const eventId = ok(await patient.call('POST', events, event), 201).id
+    ok(await patient.call('POST', `${plan}/settings`, { a: 1 }))
+    const body = { mvUid: (await newPerson()).mvUid, access: 'READ' }
+    const { participationId } = ok(await patient.call('POST', `${plan}/participant`, body), 201)
+    const expected = {
+      [plan]: ['CarePlan', 'Goal', 'Task'],
+      careplan: ['CarePlan'],
+      'careplan/todo': ['Task', 'Task'],
+      [`${plan}/goal/${goalId}`]: ['Goal', 'Task'],
+      [`${plan}/participant`]: ['plan.participants'],
+      [`${plan}/participant/${participationId}`]: ['plan.participants'],
+      [`${plan}/settings`]: ['plan.settings'],
+      [events]: ['Event'],
+      [`${events}/${eventId}`]: ['Event'],
+      [`${events}/careplan/${planId}`]: ['Event'],
+      [`/ehr/${ehrId}/audit`]: ['Ehr', 'audit.entries'],
+      '/ehr': ['Ehr'],
+    }
+    ok(await patient.call('GET', '/ehr'))
+    const isOfJob = ({ commandName, ...command }: Document) =>
+      /^(mails|audit\.instances)$/.test(command[commandName]) || 'changesAt' in (command.filter ?? {})
+    for (const [path, found] of Object.entries(expected)) {
+      const commands = await commandsOf(async () => ok(await patient.call('GET', path)), /./)
+      const own = named(commands.filter((command) => !isOfJob(command)))
+      const reads = own.filter((name) => name !== 'insert audit.entries')
+      assert.deepEqual(
+        reads,
+        found.map((name) => `find ${name}`),
+        path,
+      )
+      assert.ok(own.length > reads.length, `${path} leaves no entry`)
+    }
   })
 
   it('never goes through a whole collection', async () => {
