@@ -52,12 +52,36 @@ const invalid = (found: readonly Violation[]) =>
   new ServiceError('InvalidInput', { violations: found.slice(0, mostViolations) })
 
 /** The violations of one part of the input, as whole sentences and with the part in front of their paths. */
-const checked = (part: string, check: Check, value: unknown): Violation[] =>
-  check(value).map(({ path, code, message }) => ({
+const checked = (part: Part, check: Check, value: unknown): Violation[] => check(value).map(inPart(part))
+
+type Part = 'path' | 'query' | 'body'
+
+const inPart =
+  (part: Part) =>
+  ({ path, code, message }: Violation): Violation => ({
     path: path === '' ? part : `${part}.${path}`,
     code,
     message: `${path === '' ? `The ${part}` : path} ${message}.`,
-  }))
+  })
+
+const isPlaced = ({ path }: Violation): boolean => /^(path|query|body)(\.|$)/.test(path)
+
+/**
+ * A broken rule in terms of the request. The rules know records, no paths and bodies: `carePlanId` is a property of
+ * the body, unless it stands in the path.
+ */
+export function inInput(thrown: unknown, { params, body }: Input): unknown {
+  if (!(thrown instanceof ServiceError) || thrown.error !== 'RuleViolated') return thrown
+  const sent = typeof body === 'object' && body !== null ? body : {}
+  const violations = thrown.violations.map((violation) => {
+    if (isPlaced(violation)) return violation
+    const isNamed = (name: string) => name.toLowerCase() === violation.path.toLowerCase()
+    const path = Object.hasOwn(sent, violation.path) ? undefined : Object.keys(params).find(isNamed)
+    return path === undefined ? inPart('body')(violation) : inPart('path')({ ...violation, path })
+  })
+  const { detail } = thrown
+  return new ServiceError('RuleViolated', { violations, cause: thrown, ...(detail && { detail }) })
+}
 
 function bodyCheck(body: Operation['body']): Check | undefined {
   if (body === undefined || body instanceof Raw) return undefined

@@ -7,7 +7,7 @@ import { supervised } from './checking.ts'
 import type { Context } from './context.ts'
 import { isUnchanged, parseIfMatch } from './etag.ts'
 import { idempotencyKey, type Once, type Sameness } from './idempotency.ts'
-import { type Input, inputReader } from './input.ts'
+import { type Input, inInput, inputReader } from './input.ts'
 import { Raw } from './media.ts'
 import type { Operation } from './operation.ts'
 import { concealed, counted, type Spend } from './rate-limit.ts'
@@ -60,7 +60,7 @@ export function performer(operation: Operation, frame: Frame): Perform {
       try {
         return render(operation, await handle(input, { ...facts, newId } as Context))
       } catch (thrown) {
-        return exchange.refuse(thrown)
+        return exchange.refuse(inInput(thrown, input))
       }
     })
     return operation.method === 'get' ? unlessUnchanged(request, rendered) : rendered

@@ -6,6 +6,9 @@ export interface Position {
   id: string
 }
 
+/** A list in a cursor: those of several resources have the same name. */
+export const listName = (collection: string, list: string): string => `${collection}.${list}`
+
 /** An opaque, URL-safe cursor. A list only continues with a cursor of its own name. */
 export function encodeCursor(list: string, { value, id }: Position): string {
   const isDate = value instanceof Date
@@ -17,11 +20,12 @@ export function encodeCursor(list: string, { value, id }: Position): string {
 export function decodeCursor(list: string, cursor: string): Position {
   const [of, tag, kept, id] = parse(cursor)
   const value = tag === 'd' && typeof kept === 'number' ? new Date(kept) : kept
-  if (of !== list || typeof id !== 'string' || !isSortable(value)) {
-    throw new ServiceError('MalformedRequest', { detail: 'The cursor is not one of this list.' })
-  }
+  if (of !== list || typeof id !== 'string' || !isSortable(value)) throw foreignCursor()
   return { value, id }
 }
+
+export const foreignCursor = () =>
+  new ServiceError('MalformedRequest', { detail: 'The cursor is not one of this list.' })
 
 function isSortable(value: unknown): value is Position['value'] {
   if (value instanceof Date) return !Number.isNaN(value.getTime())

@@ -3,6 +3,7 @@ import { type Collection, type IndexDescription, MongoServerError } from 'mongod
 import { ServiceError } from '../schemas/errors.ts'
 import type { Access } from './audit.ts'
 import { type Caller, type Permissions, permitted } from './caller.ts'
+import { listName } from './cursor.ts'
 import { Decisions, type IfMatch } from './decisions.ts'
 import { described, toQuery, type Where } from './filter.ts'
 import { type Change, documentAt, listChanges } from './history.ts'
@@ -131,7 +132,7 @@ export class Store<S extends TObject, L extends string> {
     query: PageQuery<Static<S>>,
     { tx }: Read = {},
   ): Promise<Page<Saved<Static<S>>>> {
-    const list = { name, ...this.#resource.lists[name] }
+    const list = { name: listName(this.#resource.collection, name), ...this.#resource.lists[name] }
     const page = await readPage(
       this.#documents,
       this.#format,

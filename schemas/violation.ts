@@ -44,7 +44,7 @@ function sentence({ keyword, params, message }: ErrorObject): string {
     case 'type':
       return `must be ${/^[aeio]/.test(params.type) ? 'an' : 'a'} ${[params.type].flat().join(' or ')}`
     case 'enum':
-      return `must be one of ${params.allowedValues.join(', ')}`
+      return `must be one of ${params.allowedValues.map(String).join(', ')}`
     case 'format':
       return `must be a valid ${params.format}`
     case 'minLength':

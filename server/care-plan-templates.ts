@@ -10,16 +10,21 @@ export function openCarePlanTemplates(folder: string | undefined): CarePlanTempl
   return new CarePlanTemplates(folder === undefined ? [] : sourcesIn(folder))
 }
 
-const sourcesIn = (folder: string): TemplateSource[] =>
-  readdirSync(folder)
-    .filter((name) => name.endsWith('.json'))
-    .sort()
-    .map((name) => ({ name, content: contentOf(join(folder, name)) }))
-
-function contentOf(path: string): unknown {
+function sourcesIn(folder: string): TemplateSource[] {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
-  } catch (cause) {
-    throw new Error(`The care-plan template ${path} is no JSON`, { cause })
+    const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
+    return names.sort().map((name) => ({ name, ...contentOf(join(folder, name)) }))
+  } catch (error) {
+    return [{ name: 'CARE_PLAN_TEMPLATES', fault: `cannot be read: ${(error as Error).message}` }]
+  }
+}
+
+function contentOf(path: string): Omit<TemplateSource, 'name'> {
+  try {
+    return { content: JSON.parse(readFileSync(path, 'utf8')) }
+  } catch (error) {
+    return {
+      fault: error instanceof SyntaxError ? 'is no JSON' : `cannot be read: ${(error as Error).message}`,
+    }
   }
 }

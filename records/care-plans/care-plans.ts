@@ -118,7 +118,7 @@ export class CarePlans {
       const into = inOpenPlan(place)
       const newGoals = await this.stores.goals.createAll(caller, contents.goals, into, { tx })
       const newTasks = await this.stores.tasks.createAll(caller, contents.tasks, into, { tx })
-      for (const { body, id } of invited) await this.participants.createIn(tx, caller, place, body, id)
+      await this.participants.createAllIn(tx, caller, place, invited)
       return assembled(created, newGoals, newTasks)
     }
     return this.#unlessMade(caller, { id, ehrId }, () => inTransaction(this.#records, work))

@@ -1,7 +1,8 @@
 import type { Static } from '@sinclair/typebox'
 import type { CarePlanBody, GoalBody, TaskBody } from '../../schemas/care-plan-resource.ts'
 import type { CarePlanTemplate, TemplateUse } from '../../schemas/care-plan-template.ts'
-import { judgeNew } from './judge.ts'
+import type { Violation } from '../../schemas/violation.ts'
+import { judgeNew, refuseViolations } from './judge.ts'
 import { set } from './part.ts'
 
 /** A plan about to be made, with its goals and their tasks. */
@@ -12,9 +13,18 @@ export interface NewPlan {
 
 const DAY_MS = 86_400_000
 
-/** That many days after a date, both as YYYY-MM-DD. */
-const daysAfter = (date: string, days: number): string =>
-  new Date(Date.parse(`${date}T00:00:00.000Z`) + days * DAY_MS).toISOString().slice(0, 10)
+/** That many days after the start, both as YYYY-MM-DD. @throws RuleViolated */
+function daysAfter(start: string, days: number): string {
+  const date = new Date(Date.parse(`${start}T00:00:00.000Z`) + days * DAY_MS)
+  if (date.getUTCFullYear() > 9999) refuseViolations([tooLate])
+  return date.toISOString().slice(0, 10)
+}
+
+const tooLate: Violation = {
+  path: 'startDate',
+  code: 'date',
+  message: 'must let the plan end by the year 9999',
+}
 
 /** What a template becomes when the plan starts that day: the bodies of a plan, its goals and their tasks. */
 export function filledIn(

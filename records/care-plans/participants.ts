@@ -20,7 +20,7 @@ import { inTransaction, type Records, type Transaction } from '../transaction.ts
 import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from './context.ts'
 import { refuseViolations } from './judge.ts'
 import { set, type Writing } from './part.ts'
-import { givesAccess, hasEnded, nextChange, timesOf, timeViolations } from './participation-times.ts'
+import { givesAccess, lasts, nextChange, timesIn, timesOf, timeViolations } from './participation-times.ts'
 import type { PageOf, PlanStores } from './stores.ts'
 
 type Participation = Static<typeof participation>
@@ -112,6 +112,25 @@ export class Participants {
     return created
   }
 
+  /** Several of them, as a list in the request's body. @throws RuleViolated naming all that is wrong with any of them */
+  async createAllIn(
+    tx: Transaction,
+    caller: Caller,
+    place: Place,
+    wanted: readonly { body: ParticipationBody; id: string }[],
+  ): Promise<void> {
+    const violations: Violation[] = []
+    for (const [i, { body, id }] of wanted.entries()) {
+      try {
+        await this.createIn(tx, caller, place, body, id)
+      } catch (error) {
+        if (!(error instanceof ServiceError && error.error === 'RuleViolated')) throw error
+        violations.push(...error.violations.map((one) => ({ ...one, path: `participants.${i}.${one.path}` })))
+      }
+    }
+    refuseViolations(violations)
+  }
+
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated, also for one that is archived */
   replace(
     caller: Caller,
@@ -119,12 +138,15 @@ export class Participants {
     { mvUid: sent, ...body }: Omit<ParticipationReplacement, 'participationId'>,
     options: Writing,
   ): Promise<StoredParticipation> {
-    return this.#update(caller, key, options, (now) => {
+    return this.#update(caller, key, options, (now, takesPartToo) => {
       const { ehrId, carePlanId, mvUid, start, status } = now
-      if (status === 'ARCHIVED') refuseViolations([archived])
-      if (sent !== undefined && sent !== mvUid) refuseViolations([anotherUser])
       const next = { ehrId, carePlanId, mvUid, start, status, ...set(body) }
-      refuseViolations(timeViolations(next))
+      refuseViolations([
+        ...(status === 'ARCHIVED' ? [archived] : []),
+        ...(sent !== undefined && sent !== mvUid ? [anotherUser] : []),
+        ...(takesPartToo && lasts(timesIn(next), this.#records.clock()) ? [takesPart] : []),
+        ...timeViolations(next),
+      ])
       return next
     })
   }
@@ -138,11 +160,18 @@ export class Participants {
     caller: Caller,
     key: Key,
     { ifMatch }: Writing,
-    change: (now: StoredParticipation) => Participation,
+    change: (now: StoredParticipation, takesPartToo: boolean) => Participation,
   ): Promise<StoredParticipation> {
     return inTransaction(this.#records, async (tx) => {
-      const next = (now: StoredParticipation) => this.#withNextChange(change(now))
+      const known = await documentsOf(this.#records, COLLECTION).findOne(
+        { _id: key.id },
+        { session: tx.session },
+      )
+      const of = { carePlanId: key.carePlanId, mvUid: String(known?.mvUid) }
+      const takesPartToo = await this.#takesPart(tx, { ...of, otherwiseThan: key.id })
+      const next = (now: StoredParticipation) => this.#withNextChange(change(now, takesPartToo))
       const updated = await this.#store.update(caller, key, next, { tx, ifMatch })
+      await takeTurn(this.#records, tx, key.ehrId)
       await this.#giveRoles(tx.session, updated)
       return updated
     })
@@ -168,33 +197,34 @@ export class Participants {
   }
 
   /** What the schema cannot say about a new participation. @returns the participant's account */
-  async #judged({ session }: Transaction, wanted: Participation): Promise<User> {
+  async #judged(tx: Transaction, wanted: Participation): Promise<User> {
     const { ehrId, carePlanId, mvUid } = wanted
+    const { session } = tx
     const ehr = await documentsOf(this.#records, 'Ehr').findOne({ _id: ehrId }, { session })
-    if (ehr?.subjectId === mvUid) refuseViolations([isSubject])
     const user = await usersOf(this.#records.db).findOne({ _id: mvUid }, { session })
-    if (!user || stateOf(user) === 'DISABLED') {
-      refuseViolations([noUser, ...timeViolations(wanted)])
-      throw new ServiceError('RuleViolated')
-    }
-    refuseViolations(timeViolations(wanted))
-    const others = await documentsOf(this.#records, COLLECTION)
-      .find({ carePlanId, mvUid }, { session })
-      .toArray()
-    const now = this.#records.clock()
-    if (others.map(timesOf).some((times) => times.status === 'ACTIVE' && !hasEnded(times, now))) {
-      refuseViolations([takesPart])
-    }
+    const isUser = user !== null && stateOf(user) !== 'DISABLED'
+    const violations = [
+      ...(ehr?.subjectId === mvUid ? [isSubject] : isUser ? [] : [noUser]),
+      ...((await this.#takesPart(tx, { carePlanId, mvUid })) ? [takesPart] : []),
+      ...timeViolations(wanted),
+    ]
+    if (!user || violations.length > 0) throw new ServiceError('RuleViolated', { violations })
     return user
   }
 
+  /** Whether a user takes part in a plan or will, by another participation than that one. */
+  async #takesPart(
+    { session }: Transaction,
+    { carePlanId, mvUid, otherwiseThan }: { carePlanId: string; mvUid: string; otherwiseThan?: string },
+  ): Promise<boolean> {
+    const others = { carePlanId, mvUid, ...(otherwiseThan && { _id: { $ne: otherwiseThan } }) }
+    const found = await documentsOf(this.#records, COLLECTION).find(others, { session }).toArray()
+    return found.some((one) => lasts(timesOf(one), this.#records.clock()))
+  }
+
   #withNextChange({ changesAt: _, ...now }: Participation): Participation {
-    const { start, end, status } = now
-    const times = { start: new Date(start), end: end === undefined ? undefined : new Date(end), status }
-    return set({
-      ...now,
-      changesAt: nextChange(times, this.#records.clock())?.toISOString(),
-    }) as Participation
+    const changesAt = nextChange(timesIn(now), this.#records.clock())?.toISOString()
+    return set({ ...now, changesAt }) as Participation
   }
 
   /** Puts a user into exactly those roles of a plan that all of his participations give at this moment. */

@@ -10,6 +10,13 @@ interface Times {
   status: unknown
 }
 
+/** Of the form that the families see. */
+export const timesIn = ({ start, end, status }: Pick<Participation, 'start' | 'end' | 'status'>): Times => ({
+  start: new Date(start),
+  end: end === undefined ? undefined : new Date(end),
+  status,
+})
+
 /** Of the stored form. */
 export const timesOf = ({ start, end, status }: Record<string, unknown>): Times => ({
   start: start as Date,
@@ -17,10 +24,12 @@ export const timesOf = ({ start, end, status }: Record<string, unknown>): Times 
   status,
 })
 
-export const hasEnded = ({ end }: Times, now: Date): boolean => end !== undefined && end <= now
+const hasEnded = ({ end }: Times, now: Date): boolean => end !== undefined && end <= now
 
-export const givesAccess = (times: Times, now: Date): boolean =>
-  times.status === 'ACTIVE' && times.start <= now && !hasEnded(times, now)
+/** Gives access, or will. */
+export const lasts = (times: Times, now: Date): boolean => times.status === 'ACTIVE' && !hasEnded(times, now)
+
+export const givesAccess = (times: Times, now: Date): boolean => lasts(times, now) && times.start <= now
 
 /** When access begins or ends by itself; undefined: never again. */
 export function nextChange({ start, end, status }: Times, now: Date): Date | undefined {

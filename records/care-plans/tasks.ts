@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import type { Closing, TaskBody, TaskReplacement } from '../../schemas/care-plan-resource.ts'
 import type { Caller } from '../caller.ts'
-import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { decodeCursor, encodeCursor, listName } from '../cursor.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
 import type { Page } from '../listing.ts'
 import { unlessMade } from '../profiles/once.ts'
@@ -23,6 +23,7 @@ export interface TodoFilter {
 type TaskPlace = Required<Place>
 
 const TODO = 'byDueDate'
+const TODO_CURSOR = listName('Task', TODO)
 const EARLIEST = '0001-01-01'
 
 /** The tasks of the goals. */
@@ -58,7 +59,7 @@ export class Tasks {
     const list = (dueDate: { from: string; to: string | undefined } | null, from: string | undefined) =>
       this.#stores.tasks.list(caller, TODO, { where: { ...where, dueDate }, limit, cursor: from }, { tx })
     const dates = { from: EARLIEST, to: dueBefore }
-    const amongUndated = cursor !== undefined && decodeCursor(TODO, cursor).value === null
+    const amongUndated = cursor !== undefined && decodeCursor(TODO_CURSOR, cursor).value === null
     const dated = amongUndated ? NONE : await list(dates, cursor)
     const more = dated.next === null && dueBefore === undefined
     const undated = more ? await list(null, amongUndated ? cursor : undefined) : NONE
@@ -123,6 +124,6 @@ function joined(dated: Page<StoredTask>, undated: Page<StoredTask>, limit: numbe
   const items = all.slice(0, limit)
   const last = items.at(-1)
   const cut = all.length > limit && last !== undefined
-  const here = (id: string) => encodeCursor(TODO, { value: null, id })
+  const here = (id: string) => encodeCursor(TODO_CURSOR, { value: null, id })
   return { items, next: cut ? here(last.dueDate === undefined ? last.id : '') : (dated.next ?? undated.next) }
 }

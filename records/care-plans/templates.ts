@@ -1,7 +1,7 @@
 import { type CarePlanTemplate, CarePlanTemplateFile } from '../../schemas/care-plan-template.ts'
 import { checkOf } from '../../schemas/registry.ts'
 import { inOneLine } from '../../schemas/violation.ts'
-import { decodeCursor, encodeCursor } from '../cursor.ts'
+import { decodeCursor, encodeCursor, foreignCursor } from '../cursor.ts'
 import type { Page } from '../listing.ts'
 import type { PageOf } from './stores.ts'
 import asthma from './templates/asthma.json' with { type: 'json' }
@@ -13,7 +13,9 @@ import type2Diabetes from './templates/type-2-diabetes.json' with { type: 'json'
 export interface TemplateSource {
   /** Of the file, for who has to mend it. */
   name: string
-  content: unknown
+  content?: unknown
+  /** Why its content is not known. */
+  fault?: string
 }
 
 /** What comes with the service: general advice of our own, no guideline of anybody. */
@@ -33,9 +35,10 @@ export class CarePlanTemplates {
   /** @throws Error naming everything that is wrong with the templates */
   constructor(more: readonly TemplateSource[] = []) {
     const sources = [...ours, ...more]
-    const faults = sources.flatMap(({ name, content }) =>
-      faultsOf(content).map((fault) => `${name}: ${fault}`),
-    )
+    const faults = [
+      ...sources.flatMap((source) => faultsOf(source).map((fault) => `${source.name}: ${fault}`)),
+      ...repeatedIds(more),
+    ]
     if (faults.length > 0) throw new Error(`Care-plan templates have faults:\n  - ${faults.join('\n  - ')}`)
     const files = sources.map(({ content }) => content as CarePlanTemplateFile)
     this.#files = new Map(files.map((file) => [file.id, file]))
@@ -44,9 +47,11 @@ export class CarePlanTemplates {
   /** Each in that language, or else in its own first one. @throws MalformedRequest for a cursor of another list */
   list(language: string | undefined, { limit, cursor, count }: PageOf): Page<CarePlanTemplate> {
     const all = [...this.#files.values()]
-    const after = cursor === undefined ? -1 : all.findIndex(({ id }) => id === decodeCursor(LIST, cursor).id)
-    const found = all.slice(after + 1, after + 1 + limit)
-    const last = after + 1 + limit < all.length ? found.at(-1) : undefined
+    const start =
+      cursor === undefined ? 0 : all.findIndex(({ id }) => id === decodeCursor(LIST, cursor).id) + 1
+    if (cursor !== undefined && start === 0) throw foreignCursor()
+    const found = all.slice(start, start + limit)
+    const last = start + limit < all.length ? found.at(-1) : undefined
     return {
       items: found.map((file) => inLanguage(file, language)),
       next: last ? encodeCursor(LIST, { value: null, id: last.id }) : null,
@@ -60,7 +65,8 @@ export class CarePlanTemplates {
   }
 }
 
-function faultsOf(content: unknown): string[] {
+function faultsOf({ content, fault }: TemplateSource): string[] {
+  if (fault !== undefined) return [fault]
   const violations = check(content)
   if (violations.length > 0) return [inOneLine(violations)]
   const file = content as CarePlanTemplateFile
@@ -68,6 +74,17 @@ function faultsOf(content: unknown): string[] {
   return textsOf(file)
     .filter((text) => Object.keys(text).sort().join() !== languages.toSorted().join())
     .map((text) => `"${Object.values(text)[0]}" is not in the languages of the name: ${languages.join(', ')}`)
+}
+
+/** One that takes the place of ours does so on purpose; two of the operator's own do not. */
+function repeatedIds(sources: readonly TemplateSource[]): string[] {
+  const first = new Map<unknown, string>()
+  return sources.flatMap(({ name, content }) => {
+    const { id } = Object(content) as { id?: unknown }
+    const other = first.get(id)
+    if (id !== undefined && other === undefined) first.set(id, name)
+    return other === undefined ? [] : [`${name}: has the same id as ${other}`]
+  })
 }
 
 function textsOf({ description, goals }: CarePlanTemplateFile): Record<string, string>[] {

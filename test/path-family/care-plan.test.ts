@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { service } from '../helper.ts'
 import { auditOf, etagOf, letIn, newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { newPerson, type Person, refused } from './people.ts'
+import { newPerson, type Person, placesIn, refused } from './people.ts'
 
 const full = {
   name: 'Lower blood pressure',
@@ -52,8 +52,13 @@ describe('care plans', () => {
       const wrong = { name: '', dueDate: '2026-02-30', status: 'ACTIVE', anonymous: 1, goals: [] }
       const answer = await patient.call('POST', 'careplan', wrong)
       refused(answer, 400, 'invalid-input')
-      const paths = answer.body.errors.map(({ path }: { path: string }) => path).sort()
-      assert.deepEqual(paths, ['body.anonymous', 'body.dueDate', 'body.goals', 'body.name', 'body.status'])
+      assert.deepEqual(placesIn(answer).sort(), [
+        'body.anonymous',
+        'body.dueDate',
+        'body.goals',
+        'body.name',
+        'body.status',
+      ])
       for (const dueDate of ['2025-02-29', '2026-13-01', '26-1-1', '2026-06-30T00:00:00Z', 5])
         refused(await patient.call('POST', 'careplan', { name: 'x', dueDate }), 400, 'invalid-input')
     })
@@ -80,6 +85,12 @@ describe('care plans', () => {
     before(async () => {
       lister = await newPatient()
       for (const name of ['a', 'b', 'c']) await newPlan(lister, { name })
+    })
+
+    it('continue from their own cursors only', async () => {
+      const { page } = ok(await patient.call('GET', 'careplan?limit=1'))
+      for (const other of ['/ehr', 'careplan/todo', '/ehr/careplan/template'])
+        refused(await patient.call('GET', `${other}?cursor=${page.next}`), 400, 'malformed-request')
     })
 
     it('come newest first, in pages', async () => {
@@ -158,7 +169,10 @@ describe('care plans', () => {
       const id = await newPlan(patient, full)
       const put = (body: object) => patient.call('PUT', `careplan/${id}`, body)
       refused(await put({ name: 'x', id: 'other' }), 400, 'id-mismatch')
-      assert.deepEqual(refused(await put({ name: 'x', language: 'nl' }), 422, 'rule-violated'), ['fixed'])
+      const translated = await put({ name: 'x', language: 'nl' })
+      assert.deepEqual(refused(translated, 422, 'rule-violated'), ['fixed'])
+      const fixed = { path: 'body.language', code: 'fixed', message: 'language may not be changed.' }
+      assert.deepEqual(translated.body.errors, [fixed])
       assert.equal(ok(await put({ name: 'x', status: 'CANCELLED', outcome: 'Moved' })).status, 'CANCELLED')
       assert.ok(
         refused(await put({ name: 'x', status: 'COMPLETED' }), 422, 'rule-violated').includes('closed'),

@@ -101,7 +101,7 @@ describe('contacts', () => {
     ]
     for (const [type, value] of bad) {
       const problem = await add({ type, value, primary: false })
-      assert.deepEqual(refused(problem, 422, 'rule-violated'), ['value'], value)
+      assert.deepEqual(refused(problem, 422, 'rule-violated'), ['body.value'], value)
     }
   })
 

@@ -64,7 +64,7 @@ describe('the network', () => {
   it('is with somebody else who is a user', async () => {
     for (const mvUid of [anna.mvUid, 'nobody1234']) {
       assert.deepEqual(refused(await anna.send('POST', 'network', { mvUid }), 422, 'rule-violated'), [
-        'mvUid',
+        'body.mvUid',
       ])
     }
     refused(await anna.send('GET', 'network/nobody1234'), 404, 'not-found')

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { classesOf } from '../class-family/client.ts'
 import { keys, service } from '../helper.ts'
 import { auditOf, etagOf, newGoal, newPatient, newPlan, ok, type Patient } from './clinic.ts'
-import { call, mailAbout, newAdmin, newPerson, type Person, refused } from './people.ts'
+import { call, mailAbout, newAdmin, newPerson, type Person, placesIn, refused } from './people.ts'
 
 /** The class family, as a person who logged in to the path family sees it. */
 const classesFor = ({ sessionToken }: Person) =>
@@ -165,6 +165,7 @@ describe('participants', () => {
     const backwards = { start: at(2000), end: at(1000) }
     assert.deepEqual(await codes({ mvUid: 'nobody1234', ...backwards }), ['order', 'user'])
     assert.deepEqual(await codes({ mvUid: nurse.mvUid, ...backwards }), ['order'])
+    assert.deepEqual(await codes({ mvUid: patient.mvUid, ...backwards }), ['order', 'subject'])
     const { participationId } = await add(nurse)
     assert.deepEqual(await codes({ mvUid: nurse.mvUid }), ['twice'])
     const wrong = await patient.call('PUT', `${path()}/${participationId}`, {
@@ -174,6 +175,21 @@ describe('participants', () => {
     assert.deepEqual(refused(wrong, 422, 'rule-violated'), ['order'])
     refused(await patient.call('POST', path(), { mvUid: { $ne: '' }, access: 'ALL' }), 400, 'invalid-input')
     ok(await patient.call('GET', planPath()))
+  })
+
+  it('take part by one participation at a time, also when an old one is changed', async () => {
+    const old = await add(nurse, { start: at(-2000), end: at(-1000) })
+    const { participationId } = await add(nurse)
+    const change = (id: string, body: object) =>
+      patient.call('PUT', `${path()}/${id}`, { access: 'WRITE', ...body })
+    const answer = await change(old.participationId, { end: null, mvUid: 'other' })
+    assert.deepEqual(refused(answer, 422, 'rule-violated'), ['fixed', 'twice'])
+    assert.deepEqual(placesIn(answer), ['body.mvUid', 'body.mvUid'])
+    ok(await change(old.participationId, { end: at(-500) }))
+    ok(await patient.call('DELETE', `${path()}/${participationId}`), 204)
+    refused(await nurse.call('GET', planPath()), 404, 'not-found')
+    ok(await change(old.participationId, { end: null }))
+    ok(await nurse.call('GET', planPath()))
   })
 
   it('are added once by two that do so at the same instant', async () => {

@@ -36,6 +36,9 @@ export function refused({ status, body }: Answer, expected: number, code: string
   return body.errors.map((violation: { code: string }) => violation.code).sort()
 }
 
+/** The places that a problem document names. */
+export const placesIn = ({ body }: Answer): string[] => body.errors.map(({ path }: { path: string }) => path)
+
 export interface Person extends Grant {
   email: string
   password: string

@@ -137,7 +137,7 @@ describe('a person', () => {
       .findOne({ _id: anna.mvUid })
     assert.doesNotMatch(JSON.stringify(stored), /script|onclick|javascript/)
     const long = await anna.send('PUT', '', { ...full, note: '&'.repeat(9000) })
-    assert.deepEqual(refused(long, 422, 'rule-violated'), ['note'])
+    assert.deepEqual(refused(long, 422, 'rule-violated'), ['body.note'])
   })
 
   it('is not another one', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { service } from '../helper.ts'
 import { letIn, newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { newPerson, refused } from './people.ts'
+import { newPerson, placesIn, refused } from './people.ts'
 
 const full = {
   name: 'Measure blood pressure',
@@ -62,8 +62,13 @@ describe('tasks', () => {
     }
     const answer = await patient.call('POST', at(), wrong)
     refused(answer, 400, 'invalid-input')
-    const paths = answer.body.errors.map(({ path }: { path: string }) => path.slice(5)).sort()
-    assert.deepEqual(paths, ['dueDate', 'priority', 'repeat.every', 'repeat.period', 'repeat.until'])
+    const places = ['dueDate', 'priority', 'repeat.every', 'repeat.period', 'repeat.until']
+    assert.deepEqual(
+      placesIn(answer).sort(),
+      places.map((place) => `body.${place}`),
+    )
+    const priorities = 'priority must be one of LOW, NORMAL, HIGH, null.'
+    assert.ok(answer.body.errors.some(({ message }: { message: string }) => message === priorities))
   })
 
   it('are found in their own goal only', async () => {

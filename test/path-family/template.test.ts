@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { encodeCursor } from '../../records/cursor.ts'
 import { openCarePlanTemplates } from '../../server/care-plan-templates.ts'
 import { service } from '../helper.ts'
 import { etagOf, newPatient, ok, type Patient } from './clinic.ts'
-import { newPerson, refused } from './people.ts'
+import { newPerson, placesIn, refused } from './people.ts'
 
 const all = ['hypertension', 'asthma', 'type-2-diabetes', 'healthy-weight']
 
@@ -36,6 +37,8 @@ describe('care-plan templates', () => {
     assert.equal(dutch.items[0].name, 'Leven met hoge bloeddruk')
     const rest = ok(await patient.call('GET', `/ehr/careplan/template?cursor=${dutch.page.next}`))
     assert.deepEqual([rest.items.length, rest.page.next], [3, null])
+    const gone = encodeCursor('templates', { value: null, id: 'withdrawn' })
+    refused(await patient.call('GET', `/ehr/careplan/template?cursor=${gone}`), 400, 'malformed-request')
   })
 
   for (const id of all)
@@ -69,6 +72,12 @@ describe('care-plan templates', () => {
     assert.deepEqual([later.actualStartDate, later.proposedStartDate], [null, '2999-01-01'])
   })
 
+  it('end by the year 9999', async () => {
+    const answer = await patient.call('POST', 'careplan/template/asthma', { startDate: '9999-12-31' })
+    refused(answer, 422, 'rule-violated')
+    assert.deepEqual(placesIn(answer), ['body.startDate'])
+  })
+
   it('let participants in together with the plan, or nobody and no plan', async () => {
     const nurse = await newPerson()
     const participants = [{ mvUid: nurse.mvUid, role: 'Nurse', access: 'WRITE' }]
@@ -85,7 +94,10 @@ describe('care-plan templates', () => {
       name: 'Nobody',
       participants: [...participants, { mvUid: patient.mvUid, access: 'READ' }],
     }
-    refused(await patient.call('POST', 'careplan/template/asthma', wrong), 422, 'rule-violated')
+    wrong.participants.push({ mvUid: 'nobody1234', access: 'READ' })
+    const answer = await patient.call('POST', 'careplan/template/asthma', wrong)
+    assert.deepEqual(refused(answer, 422, 'rule-violated'), ['subject', 'user'])
+    assert.deepEqual(placesIn(answer), ['body.participants.1.mvUid', 'body.participants.2.mvUid'])
     assert.deepEqual(ok(await patient.call('GET', 'careplan?name=Nobody')).items, [])
     assert.equal(ok(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`)).items.length, 1)
   })
@@ -129,16 +141,21 @@ describe('care-plan templates', () => {
     it('stop the start when something is wrong with them, which names everything', () => {
       write('a.json', { ...own, goals: [{ name: { en: 'x' }, tasks: [] }] })
       write('b.json', { ...own, durationDays: 0, surprise: 1 })
+      write('c.json', '{')
+      write('d.json', own)
+      mkdirSync(join(folder, 'e.json'))
       assert.throws(
         () => openCarePlanTemplates(folder),
         (error: Error) => {
           assert.match(error.message, /a\.json: .*not in the languages of the name: fr/)
           assert.match(error.message, /b\.json: .*surprise.*durationDays|b\.json: .*durationDays.*surprise/)
+          assert.match(error.message, /c\.json: is no JSON/)
+          assert.match(error.message, /d\.json: has the same id as a\.json/)
+          assert.match(error.message, /e\.json: cannot be read/)
           return true
         },
       )
-      write('c.json', '{')
-      assert.throws(() => openCarePlanTemplates(folder), /c\.json is no JSON/)
+      assert.throws(() => openCarePlanTemplates(join(folder, 'none')), /CARE_PLAN_TEMPLATES: cannot be read/)
     })
   })
 })
