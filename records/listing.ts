@@ -15,6 +15,8 @@ export interface ListShape<T> {
 export interface PageQuery<T> {
   /** The list's `by` fields, and conditions on any other. */
   where: Where<T>
+  /** Further conditions, of which one must be met. Each is asked by itself, so that the list's index serves it. */
+  either?: readonly Where<T>[] | undefined
   limit: number
   /** Where the last page ended; undefined: from the start. */
   cursor?: string | undefined
@@ -50,23 +52,27 @@ export async function readPage<T>(
   format: ParseFormat<T>,
   { name, by, sort, order }: ListShape<T> & { name: string },
   readable: Filter<ParseDocument>,
-  { where, limit, cursor, count }: PageQuery<T>,
+  { where, either = [{}], limit, cursor, count }: PageQuery<T>,
   session?: ClientSession,
 ): Promise<Page<ParseDocument>> {
-  const missing = by.filter((field) => where[field as keyof Where<T>] === undefined)
+  const asked = either.map((one) => ({ ...where, ...one }))
+  const missing = by.filter((field) => asked.some((one) => one[field as keyof Where<T>] === undefined))
   if (missing.length > 0) throw new TypeError(`The list ${name} is asked by ${missing.join(', ')}.`)
   const { key } = format.field(sort)
   const direction = order === 'asc' ? 1 : -1
-  const matching = { ...toQuery(format, where), ...readable } as Filter<ParseDocument>
-  const filter =
-    cursor === undefined ? matching : both(key, matching, after(key, direction, decodeCursor(name, cursor)))
+  const matching = asked.map((one) => ({ ...toQuery(format, one), ...readable }) as Filter<ParseDocument>)
+  const reached = cursor === undefined ? undefined : after(key, direction, decodeCursor(name, cursor))
   const options = session ? { session } : {}
-  const found = await documents
-    .find(filter, { ...options, projection: unseen })
-    .sort({ [key]: direction, _id: direction })
-    .limit(limit + 1)
-    .toArray()
-  const total = count ? await documents.countDocuments(matching, options) : undefined
+  const pages = matching.map((one) =>
+    documents
+      .find(reached ? both(key, one, reached) : one, { ...options, projection: unseen })
+      .sort({ [key]: direction, _id: direction })
+      .limit(limit + 1)
+      .toArray(),
+  )
+  const found = merged(await Promise.all(pages), key, direction)
+  const counts = count ? matching.map((one) => documents.countDocuments(one, options)) : []
+  const total = count ? (await Promise.all(counts)).reduce((sum, one) => sum + one) : undefined
   const items = found.slice(0, limit)
   const last = found.length > limit ? items.at(-1) : undefined
   const position = last && { value: (last[key] ?? null) as Position['value'], id: last._id }
@@ -83,6 +89,24 @@ function both(
   matching: Filter<ParseDocument>,
   position: Record<string, unknown>,
 ): Filter<ParseDocument> {
-  const bounds = { ...(matching[key] as object | undefined), ...(position[key] as object | undefined) }
+  const asked = matching[key] as { $gte?: unknown } | undefined
+  const reached = position[key] as { $gte?: unknown } | undefined
+  const bounds = { ...asked, ...reached }
+  if (isBefore(reached?.$gte, asked?.$gte)) bounds.$gte = asked?.$gte
   return { ...matching, ...position, ...(key in matching || key in position ? { [key]: bounds } : {}) }
 }
+
+/** The one list that several in the same order make. */
+function merged(pages: ParseDocument[][], key: string, direction: 1 | -1): ParseDocument[] {
+  if (pages.length === 1) return pages[0] as ParseDocument[]
+  const compare = (a: ParseDocument, b: ParseDocument): number => {
+    for (const field of [key, '_id']) {
+      if (isBefore(a[field], b[field])) return -direction
+      if (isBefore(b[field], a[field])) return direction
+    }
+    return 0
+  }
+  return pages.flat().sort(compare)
+}
+
+const isBefore = (a: unknown, b: unknown): boolean => (a as Date) < (b as Date)

@@ -19,6 +19,7 @@ const fields = {
 export const storedEvent = Type.Object({
   ...fields,
   last: Type.String({ format: 'date-time' }),
+  long: Type.Boolean(),
   participantIds: Type.Array(Type.String()),
 })
 

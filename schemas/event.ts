@@ -41,6 +41,9 @@ export const Event = closed('Event', 'What happens, or has happened, in an EHR o
     }),
   ),
   last: Type.Optional(moment('Its last moment, set by the service')),
+  long: Type.Optional(
+    Type.Boolean({ description: 'Whether it takes more than 31 days, set by the service' }),
+  ),
   participantIds: Type.Optional(
     Type.Array(Type.String(), { description: 'The user ids of the participants, set by the service' }),
   ),
@@ -48,7 +51,7 @@ export const Event = closed('Event', 'What happens, or has happened, in an EHR o
 export type Event = Static<typeof Event>
 
 /** What follows from the other properties: lists are made by it. */
-const DERIVED = ['last', 'participantIds'] as const
+const DERIVED = ['last', 'long', 'participantIds'] as const
 
 export const EventCreate = Type.Omit(Event, [...KEPT, ...DERIVED], { $id: 'EventCreate' })
 

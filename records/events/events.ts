@@ -14,11 +14,11 @@ import type { Saved } from '../parse-format.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { Store } from '../store.ts'
 import type { Records } from '../transaction.ts'
-import { derivedOf } from './rules.ts'
+import { derivedOf, LONG_MS } from './rules.ts'
 
 type Event = Static<typeof storedEvent>
 /** What is written of an event; the rest follows. */
-type Written = Omit<Event, 'last' | 'participantIds'>
+type Written = Omit<Event, 'last' | 'long' | 'participantIds'>
 export type StoredEvent = Saved<Event>
 
 /** What a list of events can be narrowed by. Those that overlap the time between `from` and `to` are in it. */
@@ -56,10 +56,10 @@ export class Events {
       schema: storedEvent,
       ehr: 'ehrId',
       lists: {
-        ofEhr: { by: ['ehrId'], ...byTime },
-        ofType: { by: ['ehrId', 'type'], ...byTime },
-        ofPlan: { by: ['carePlanId'], ...byTime },
-        ofParticipant: { by: ['ehrId', 'participantIds'], ...byTime },
+        ofEhr: { by: ['ehrId', 'long'], ...byTime },
+        ofType: { by: ['ehrId', 'type', 'long'], ...byTime },
+        ofPlan: { by: ['carePlanId', 'long'], ...byTime },
+        ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byTime },
       },
     })
   }
@@ -74,10 +74,12 @@ export class Events {
     const { from, to, type, carePlanId, participant } = filter
     const where = {
       ...{ ehrId, type, carePlanId, participantIds: participant },
-      start: to === undefined ? undefined : { to },
-      last: from === undefined ? undefined : { from },
+      start: { to },
+      last: { from },
     }
-    const found = await this.#store.list(caller, listFor(filter), { where, ...page })
+    const earliest = from && new Date(Date.parse(from) - LONG_MS).toISOString()
+    const either = [{ long: false, start: { from: earliest, to } }, { long: true }]
+    const found = await this.#store.list(caller, listFor(filter), { where, either, ...page })
     if (found.items.length > 0) return found
     if (carePlanId === undefined) await this.#ehrs.get(caller, ehrId)
     else await this.#plans.get(caller, { id: carePlanId, ehrId })
@@ -109,7 +111,7 @@ export class Events {
     body: Omit<EventReplacement, 'id'>,
     { ifMatch }: Writing,
   ): Promise<StoredEvent> {
-    const change = ({ last: _, participantIds: __, ...now }: StoredEvent): Event => {
+    const change = ({ last: _, long: __, participantIds: ___, ...now }: StoredEvent): Event => {
       const { ehrId, carePlanId } = now
       const next: Written = set({ ...absent, ehrId, carePlanId, ...set(body) }) as Written
       return withDerived(judgeChange<Written>('Event', now, next))
@@ -135,11 +137,11 @@ function listFor({ type, carePlanId, participant }: EventFilter) {
 
 /** Only for an event that has been judged: its times exist. */
 function withDerived(event: Written): Event {
-  const { last, participantIds } = derivedOf({
+  const { last, ...derived } = derivedOf({
     start: new Date(event.start),
     end: event.end === undefined ? undefined : new Date(event.end),
     allDay: event.allDay === true,
     participantIds: (event.participants ?? []).map(({ mvUid }) => mvUid),
   })
-  return { ...event, last: last.toISOString(), participantIds }
+  return { ...event, ...derived, last: last.toISOString() }
 }

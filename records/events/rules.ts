@@ -14,10 +14,16 @@ interface Facts {
 }
 
 /** What follows from an event, for the lists by time and by participant. */
-export const derivedOf = ({ start, end, allDay, participantIds }: Facts) => ({
-  last: lastMoment(start, end, allDay),
-  participantIds,
-})
+export function derivedOf({ start, end, allDay, participantIds }: Facts) {
+  const last = lastMoment(start, end, allDay)
+  return { last, long: last.getTime() - start.getTime() > LONG_MS, participantIds }
+}
+
+/**
+ * What takes longer is kept apart: then all others that overlap a time begin shortly before it or in it, and however
+ * many there are, only those are looked at.
+ */
+export const LONG_MS = 31 * DAY_MS
 
 /** An event that is over at noon does not reach into what begins at noon. */
 function lastMoment(start: Date, end: Date | undefined, allDay: boolean): Date {

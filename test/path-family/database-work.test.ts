@@ -41,9 +41,10 @@ describe('the work of the database for care plans', () => {
       [`${plan}/participant`]: ['plan.participants'],
       [`${plan}/participant/${participationId}`]: ['plan.participants'],
       [`${plan}/settings`]: ['plan.settings'],
-      [events]: ['Event'],
+      // The short ones and the long ones.
+      [events]: ['Event', 'Event'],
       [`${events}/${eventId}`]: ['Event'],
-      [`${events}/careplan/${planId}`]: ['Event'],
+      [`${events}/careplan/${planId}`]: ['Event', 'Event'],
       [`/ehr/${ehrId}/audit`]: ['Ehr', 'audit.entries'],
       '/ehr': ['Ehr'],
     }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { commandsOf } from '../database-commands.ts'
 import { service } from '../helper.ts'
 import { auditOf, etagOf, letIn, newPatient, newPlan, ok, type Patient } from './clinic.ts'
 import { newPerson, type Person, refused } from './people.ts'
@@ -107,6 +108,49 @@ describe('events', () => {
     assert.deepEqual(await titles(`${base}?limit=3&cursor=${first.page.next}`, person), ['short'])
     refused(await person.call('GET', `${base}?from=2026-03-01T23:59:60Z`), 400, 'invalid-input')
     refused(await person.call('GET', `${base}?from=2026-03-01`), 400, 'invalid-input')
+  })
+
+  it('are listed page by page, however long they take, without going through those that are over', async () => {
+    const person = await newPatient()
+    const base = `/med/${person.ehrId}/event`
+    const at = (day: number, ms = 0) => new Date(Date.UTC(2026, 0, 1 + day) + ms).toISOString()
+    const events: { title: string; start: string; end: string }[] = []
+    for (const [i, day] of [0, 10, 10, 45, 60, 90, 100].entries())
+      for (const [j, length] of [0, 1, 31, 32, 200].entries())
+        events.push({ title: `${i}${j}`, start: at(day, j), end: at(day + length, j + 1) })
+    for (const event of events) ok(await person.call('POST', base, { type: 'visit', ...event }), 201)
+    const paged = async (query: string): Promise<string[]> => {
+      const found: string[] = []
+      let cursor = ''
+      do {
+        const { items, page } = ok(await person.call('GET', `${base}?limit=4&count=true${query}${cursor}`))
+        found.push(...items.map(({ title, start }: { title: string; start: string }) => `${start} ${title}`))
+        cursor = page.next === null ? '' : `&cursor=${page.next}`
+        if (!cursor) assert.equal(page.total, found.length)
+      } while (cursor)
+      return found
+    }
+    for (const [from, to] of [
+      [-9, 400],
+      [41, 42],
+      [42, 61],
+      [76, 90],
+      [300, 301],
+    ] as const) {
+      const within = events.filter((one) => one.start < at(to) && one.end > at(from))
+      const found = await paged(`&from=${at(from)}&to=${at(to)}`)
+      assert.deepEqual(
+        found.map((one) => one.slice(0, 24)),
+        within.map(({ start }) => start).sort(),
+      )
+      assert.deepEqual(found.map((one) => one.slice(25)).sort(), within.map(({ title }) => title).sort())
+    }
+    assert.equal((await paged('')).length, events.length)
+
+    const commands = await commandsOf(() => paged(`&from=${at(100)}&to=${at(101)}`))
+    const finds = commands.filter(({ commandName, find }) => commandName === 'find' && find === 'Event')
+    assert.ok(finds.length > 2)
+    for (const { filter } of finds) if (!filter.long.$eq) assert.ok(filter.start.$gte >= new Date(at(69)))
   })
 
   it('of a plan are for those who see the plan, others for those who see the EHR', async () => {
