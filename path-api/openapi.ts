@@ -27,7 +27,10 @@ const about = `Electronic health records, care plans and measurements.
 
 Errors are problem documents (RFC 9457): \`code\` is for programs, \`errors\` names everything that is wrong with the
 input. Single resources carry an ETag; send it as If-Match with a change and as If-None-Match with a repeated read.
-A POST with an Idempotency-Key may be repeated safely for 24 hours.`
+A POST with an Idempotency-Key may be repeated safely for 24 hours.
+
+What is offered below \`/ehr\` and below \`/med\` is the same: the same records under the same rules, and an id that one
+gave serves the other.`
 
 /** The OpenAPI 3.1 document of both families, made from the table and the classes. */
 export function openApi(operations: readonly Operation[], version: string): Json {

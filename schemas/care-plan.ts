@@ -4,7 +4,7 @@ import { ClosingStatusEnum, StatusEnum } from './enum.ts'
 
 export const CarePlan = closed('CarePlan', 'A care plan of an EHR; data is registered in its context', {
   ...kept,
-  ehrId: id('the EHR'),
+  ehrId: id('the EHR', 'e5RtGb81Xz'),
   name: line('Name of the plan', 'Lower blood pressure'),
   language: Type.Optional(
     Type.String({ minLength: 1, maxLength: 35, description: 'Preferably ISO 639-1', examples: ['en'] }),

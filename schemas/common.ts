@@ -5,7 +5,13 @@ export const closed = <P extends TProperties>($id: string, description: string, 
   Type.Object(properties, { $id, description, additionalProperties: false })
 
 /** The id of a stored object. No pattern: an id that cannot exist is answered like one that does not. */
-export const id = (of: string) => Type.String({ minLength: 1, maxLength: 64, description: `Id of ${of}` })
+export const id = (of: string, example?: string) =>
+  Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: `Id of ${of}`,
+    ...(example && { examples: [example] }),
+  })
 
 /** A short line, such as a name. */
 export const line = (description: string, ...examples: string[]) =>

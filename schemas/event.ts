@@ -23,7 +23,7 @@ const participants = Type.Array(participant, {
 
 export const Event = closed('Event', 'What happens, or has happened, in an EHR or in one of its care plans', {
   ...kept,
-  ehrId: id('the EHR'),
+  ehrId: id('the EHR', 'e5RtGb81Xz'),
   carePlanId: Type.Optional(id('the care plan; without one the event belongs to the EHR as a whole')),
   type: line('Kind of the event', 'appointment'),
   title: line('What it is', 'Yearly check-up'),

@@ -4,8 +4,8 @@ import { ClosingStatusEnum, StatusEnum } from './enum.ts'
 
 export const Goal = closed('Goal', 'A goal of a care plan', {
   ...kept,
-  ehrId: id('the EHR'),
-  carePlanId: id('the care plan'),
+  ehrId: id('the EHR', 'e5RtGb81Xz'),
+  carePlanId: id('the care plan', 'p0LmNb72Qw'),
   name: line('Name of the goal', 'Walk every day'),
   dueDate: Type.Optional(moment('When the goal should be reached')),
   description: Type.Optional(text('What is to be reached', 'Half an hour, five days a week')),

@@ -12,9 +12,9 @@ const repeat = Type.Object(
 
 export const Task = closed('Task', 'A task of a goal', {
   ...kept,
-  ehrId: id('the EHR'),
-  carePlanId: id('the care plan'),
-  goalId: id('the goal that it serves'),
+  ehrId: id('the EHR', 'e5RtGb81Xz'),
+  carePlanId: id('the care plan', 'p0LmNb72Qw'),
+  goalId: id('the goal that it serves', 'g3HjKl56Ty'),
   name: line('What is to be done', 'Measure blood pressure'),
   dueDate: Type.Optional(moment('When it should be done')),
   description: Type.Optional(text('How it is to be done', 'Sitting, after five minutes of rest')),

@@ -23,8 +23,7 @@ function contentOf(path: string): Omit<TemplateSource, 'name'> {
   try {
     return { content: JSON.parse(readFileSync(path, 'utf8')) }
   } catch (error) {
-    return {
-      fault: error instanceof SyntaxError ? 'is no JSON' : `cannot be read: ${(error as Error).message}`,
-    }
+    const kind = error instanceof SyntaxError ? 'is no JSON' : 'cannot be read'
+    return { fault: `${kind}: ${(error as Error).message}` }
   }
 }
