@@ -113,6 +113,9 @@ function* merge(below: Iterable<Entry>, own: Change[], reverse: boolean): Iterab
   for (; next < own.length; next++) if (own[next]?.value) yield own[next] as Entry
 }
 
+/** Held at once, each by an open transaction: as many as there can be sessions, and those that only read a moment. */
+const MOST_SNAPSHOTS = 10_100
+
 /** The last commit as it stands while the snapshot is held. */
 export interface Snapshot extends View {
   release(): void
@@ -142,6 +145,7 @@ export class Storage implements View {
       noSubdir: true,
       // A commit then counts as done only when it is on disk.
       overlappingSync: false,
+      maxReaders: MOST_SNAPSHOTS,
     })
   }
 

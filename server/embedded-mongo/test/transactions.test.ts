@@ -42,6 +42,16 @@ describe('transactions', () => {
   const add = (_id: number, amount: number, session?: ClientSession) =>
     accounts.updateOne({ _id }, { $inc: { balance: amount } }, session && { session })
 
+  it('are many at once, each on a snapshot of its own', async () => {
+    for (let i = 0; i < 200; i++) {
+      await accounts.insertOne({ _id: 1000 + i, balance: 0 }, { session: begin() })
+      await entries.insertOne({ _id: `${i}`, amount: i })
+    }
+    assert.equal(await balance(1), 100)
+    await Promise.all(sessions.map((session) => session.commitTransaction()))
+    assert.equal(await accounts.countDocuments(), 202)
+  })
+
   it('commit shows two documents in two collections at once', async () => {
     const session = begin()
     await add(1, -10, session)
