@@ -5,13 +5,14 @@ import { newSecret } from '../../records/accounts/secret.ts'
 import { accountLocked } from '../../records/accounts/unknown-addresses.ts'
 import { usersOf } from '../../records/accounts/user.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { forgettable, type RoleCache } from './role-cache.ts'
 
 /** What we use of Parse Server's own modules; they have no types. */
 interface ParseInternals {
   config: {
     cacheController: {
       user: { del(sessionToken: string): Promise<void> }
-      role: { clear(): Promise<void> }
+      role: RoleCache
     }
     userController: {
       verifyEmail(token: string): Promise<unknown>
@@ -111,7 +112,7 @@ function sessionsOf({ config, createSession }: ParseInternals) {
     async forgetSessions(tokens) {
       for (const token of tokens) await config.cacheController.user.del(token)
     },
-    forgetRoles: () => config.cacheController.role.clear(),
+    forgetRoles: forgettable(config.cacheController.role),
   } satisfies Partial<Credentials>
 }
 
