@@ -34,10 +34,10 @@ export function registerTriggers({ Cloud }: typeof Parse, records: Records): voi
   }
 
   Cloud.beforeSave('_User', beforeSaveUser)
-  Cloud.afterSave('_User', async ({ object, original }) => {
-    if (!original) await ensureEhr(records, object)
+  Cloud.afterSave('_User', async (request) => {
+    if (!request.original) await ensureEhr(records, request)
   })
-  Cloud.afterLogin(({ object }) => ensureEhr(records, object))
+  Cloud.afterLogin((request) => ensureEhr(records, request))
 }
 
 /** What the class family calculates for any user. */

@@ -1,10 +1,13 @@
 import { MongoServerError } from 'mongodb'
 import { ehrPermissions } from './access.ts'
 import { type Caller, isAdmin, permitted } from './caller.ts'
-import { type Database, documentsOf, together } from './database.ts'
+import { type Database, documentsOf } from './database.ts'
+import { changeOf } from './history.ts'
 import { createLookup, type Lookup } from './lookup.ts'
 import { storedPermissions } from './parse-format.ts'
+import { accessesOf } from './resource.ts'
 import { createEhrRoles } from './roles.ts'
+import { inTransaction, type Records, type Transaction } from './transaction.ts'
 
 const DUPLICATE_KEY = 11_000
 
@@ -12,18 +15,21 @@ const DUPLICATE_KEY = 11_000
  * Makes the EHR that comes with an account, with exactly the id that the account names, unless it is there.
  * Safe to repeat and to race: one of those who make it at once succeeds. An account whose EHR has been deleted names none, and gets none again.
  */
-export async function ensureEhrOfAccount(database: Database, userId: string, ehrId: string): Promise<void> {
-  const ehrs = documentsOf(database, 'Ehr')
+export async function ensureEhrOfAccount(records: Records, caller: Caller, ehrId: string): Promise<void> {
+  const { userId } = caller
+  const ehrs = documentsOf(records, 'Ehr')
   if (await ehrs.findOne({ _id: ehrId }, { projection: { _id: 1 } })) return
-  const made = together(database, async (session) => {
+  const made = inTransaction(records, async (tx) => {
+    const { session } = tx
     if (await ehrs.findOne({ _id: ehrId }, { projection: { _id: 1 }, session })) return
-    const users = documentsOf(database, '_User')
+    const users = documentsOf(records, '_User')
     if (!(await users.findOne({ _id: userId, ehrId }, { projection: { _id: 1 }, session }))) return
-    const at = new Date()
+    const at = records.clock()
     const permissions = storedPermissions(ehrPermissions(ehrId, userId))
     const meta = { _id: ehrId, version: 1, _created_at: at, _updated_at: at }
     await ehrs.insertOne({ ...meta, subjectId: userId, ...permissions }, { session })
-    await createEhrRoles(database, session, ehrId)
+    await createEhrRoles(records, session, ehrId)
+    noteCreation(tx, caller, ehrId, { version: 1, at })
   })
   await made.catch((error: unknown) => {
     if (!(error instanceof MongoServerError && error.code === DUPLICATE_KEY)) throw error
@@ -33,6 +39,19 @@ export async function ensureEhrOfAccount(database: Database, userId: string, ehr
 /** Who may delete an EHR and see who used it: not everybody who writes it. */
 export const governsEhr = (caller: Caller, subjectId: unknown): boolean =>
   caller.unrestricted === true || isAdmin(caller) || caller.userId === subjectId
+
+/** Leaves the history and the audit entry of an EHR that was written past its store. */
+export function noteCreation(
+  { changes, accesses }: Transaction,
+  caller: Caller,
+  ehrId: string,
+  { version, at }: { version: number; at: Date },
+): void {
+  const change = { action: 'create' as const, version, before: null, changed: [] }
+  changes.push(changeOf({ collection: 'Ehr', id: ehrId, ehrId }, { caller, at }, change))
+  const audited = { collection: 'Ehr', ehr: 'id' } as const
+  accesses.push(...accessesOf(audited, caller, { action: 'create' }, [{ id: ehrId }]))
+}
 
 /** The subject of an EHR that the caller may write; nothing tells one that is missing from someone else's. */
 export async function subjectOfWritableEhr(

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import Parse from 'parse/node'
-import type { Database } from '../../records/database.ts'
 import { ensureEhrOfAccount } from '../../records/ehr.ts'
 import { newId } from '../../records/id.ts'
+import type { Records } from '../../records/transaction.ts'
 import { emailAddress } from '../../schemas/account.ts'
 import { checkOf } from '../../schemas/registry.ts'
 import { OwnUserFields, SERVICE_USER_FIELDS } from '../../schemas/user.ts'
+import { identityOf } from '../caller.ts'
 import { invalid, requireAll } from '../errors.ts'
 import { dropAcl } from './values.ts'
 
@@ -56,7 +57,11 @@ function checkEmail(object: Parse.Object): void {
 }
 
 /** Makes the EHR of a new account; should that fail, the first login does it. */
-export async function ensureEhr(database: Database, user: Parse.Object): Promise<void> {
+export async function ensureEhr(records: Records, request: Request): Promise<void> {
+  const { object: user, headers } = request
   const ehrId: unknown = user.get('ehrId')
-  if (user.id && typeof ehrId === 'string') await ensureEhrOfAccount(database, user.id, ehrId)
+  const caller = identityOf(false, user.id, headers?.['x-request-id'])
+  if (user.id && typeof ehrId === 'string') await ensureEhrOfAccount(records, caller, ehrId)
 }
+
+type Request = Pick<Parse.Cloud.TriggerRequest, 'object' | 'headers'>

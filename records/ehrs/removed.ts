@@ -2,10 +2,10 @@ import type { Collection } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../caller.ts'
 import { type Database, documentsOf, together } from '../database.ts'
-import { changeOf, forgetChangesOfEhr } from '../history.ts'
+import { noteCreation } from '../ehr.ts'
+import { forgetChangesOfEhr } from '../history.ts'
 import type { ParseDocument } from '../parse-format.ts'
 import { contentsOf, forgetRemoval, remembered, removeContents } from '../removal.ts'
-import { accessesOf } from '../resource.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 import { takeTurns, turnsOf } from '../turns.ts'
 
@@ -122,10 +122,7 @@ export async function restoreRemoved(
     const account = { _id: String(document.subjectId), ehrId: { $exists: false } }
     await documentsOf(records, '_User').updateOne(account, { $set: { ehrId } }, { session })
   }
-  const change = { action: 'create' as const, version, before: null, changed: [] }
-  tx.changes.push(changeOf({ collection: 'Ehr', id: ehrId, ehrId }, { caller, at: now }, change))
-  const audited = { collection: 'Ehr', ehr: 'id' } as const
-  tx.accesses.push(...accessesOf(audited, caller, { action: 'create' }, [{ id: ehrId }]))
+  noteCreation(tx, caller, ehrId, { version, at: now })
 }
 
 /** Finishes what was removed: to be called at start, and every minute. */

@@ -117,7 +117,7 @@ describe('EHRs', () => {
         service.db.collection(collection).countDocuments(filter)
       const ofHistory = { _id: { $regex: `^${ehrId}/` } }
       const audited = (await auditOf(ehrId)).length
-      assert.equal(await held('history.changes', ofHistory), 7)
+      assert.equal(await held('history.changes', ofHistory), 8)
       await sweepRemovedEhrs(service, new Date())
       assert.equal(await held('CarePlan', { ehrId }), 1, 'a day too early')
 
