@@ -10,6 +10,7 @@ import { Readable } from 'node:stream'
 import { type Binary, type Collection, type Db, MongoServerError } from 'mongodb'
 import { newId, seededIds } from '../records/id.ts'
 import { ServiceError } from '../schemas/errors.ts'
+import type { Context } from './context.ts'
 import type { Rendered } from './rendered.ts'
 
 const hour = 3_600_000
@@ -38,7 +39,7 @@ export interface Sameness {
   content: Buffer
 }
 
-type Work = (newId: () => string) => Promise<Rendered>
+type Work = (attempt: Pick<Context, 'newId' | 'again'>) => Promise<Rendered>
 
 /**
  * Does the work of a POST once per Idempotency-Key and gives its first answer to every repetition for 24 hours.
@@ -53,12 +54,13 @@ export async function idempotency(db: Db): Promise<Once> {
   const claims = db.collection<Claim>('idempotency_keys')
   await claims.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
   return async (same, work) => {
-    if (same === undefined) return work(newId)
+    if (same === undefined) return work({ newId, again: false })
     const secrets = derive(same)
     const claimed = await claim(claims, secrets)
     if ('answer' in claimed) return open(claimed.answer.buffer, secrets.encryption)
-    const mine = { _id: secrets.id, leaseUntil: claimed.leaseUntil }
-    const rendered = await work(seededIds(secrets.seed))
+    const { leaseUntil, again } = claimed
+    const mine = { _id: secrets.id, leaseUntil }
+    const rendered = await work({ newId: seededIds(secrets.seed), again })
     if (!isFinal(rendered)) await claims.deleteOne(mine)
     else
       await claims.updateOne(mine, {
@@ -94,16 +96,22 @@ function derive({ key, scope, content }: Sameness) {
   }
 }
 
-/** The kept answer, or the right to work until the lease ends. */
+/** The right to work until then; `again` when somebody had it before and left no answer. */
+interface Lease {
+  leaseUntil: Date
+  again: boolean
+}
+
+/** The kept answer, or the right to work. */
 async function claim(
   claims: Collection<Claim>,
   { id, fingerprint }: Secrets,
-): Promise<{ answer: Binary } | { leaseUntil: Date }> {
+): Promise<{ answer: Binary } | Lease> {
   const now = Date.now()
   const fresh = { leaseUntil: new Date(now + leaseFor), expiresAt: new Date(now + keptFor) }
   try {
     await claims.insertOne({ _id: id, fingerprint: fingerprint as unknown as Binary, ...fresh })
-    return fresh
+    return { ...fresh, again: false }
   } catch (error) {
     if (!(error instanceof MongoServerError && error.code === 11000)) throw error
   }
@@ -124,10 +132,10 @@ async function takeOver(
   claims: Collection<Claim>,
   { _id, leaseUntil }: Claim,
   fresh: Omit<Claim, '_id' | 'answer'>,
-): Promise<{ leaseUntil: Date }> {
+): Promise<Lease> {
   const taken = await claims.updateOne({ _id, leaseUntil }, { $set: fresh, $unset: { answer: '' } })
   if (taken.modifiedCount === 0) throw inUse(1)
-  return fresh
+  return { ...fresh, again: true }
 }
 
 const inUse = (retryAfter: number) => new ServiceError('IdempotencyKeyInUse', { retryAfter })

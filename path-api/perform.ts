@@ -56,9 +56,9 @@ export function performer(operation: Operation, frame: Frame): Perform {
       principal,
       caller: callerOf(exchange, principal),
     }
-    const rendered = await once(samenessOf(request, operation, principal, input), async (newId) => {
+    const rendered = await once(samenessOf(request, operation, principal, input), async (attempt) => {
       try {
-        return render(operation, await handle(input, { ...facts, newId } as Context))
+        return render(operation, await handle(input, { ...facts, ...attempt } as Context))
       } catch (thrown) {
         return exchange.refuse(inInput(thrown, input))
       }

@@ -98,8 +98,8 @@ export const carePlans = inBoth(
       body: ClosingWithContents,
       reply: [200, ClosedCarePlan, 'versioned'],
       errors: ['RuleViolated', 'PreconditionFailed'],
-      handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, ifMatch }) => {
-        const plan = await carePlans.close(caller, { id: careplanId, ehrId }, body, { ifMatch })
+      handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, ifMatch, again }) => {
+        const plan = await carePlans.close(caller, { id: careplanId, ehrId }, body, { ifMatch, again })
         const tasks = plan.goals.flatMap(({ tasks }) => tasks)
         return answerWith({ ...planOf(plan), open: openOf(plan.goals, tasks) }, plan, contentsOf(plan))
       },

@@ -74,8 +74,8 @@ export const ehrs = [
     extra: true,
     access: 'admin',
     reply: [200, EhrResource, 'versioned'],
-    handle: async ({ params: { ehrId } }, { caller, ehrs }) => {
-      const ehr = await ehrs.restore(caller, ehrId)
+    handle: async ({ params: { ehrId } }, { caller, ehrs, again }) => {
+      const ehr = await ehrs.restore(caller, ehrId, again)
       return answer(ehrOf(ehr), { version: ehr.version })
     },
   }),

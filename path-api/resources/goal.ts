@@ -81,8 +81,8 @@ export const goals = [
         body: ClosingWithContents,
         reply: [200, ClosedGoal, 'versioned'],
         errors: ['RuleViolated', 'PreconditionFailed'],
-        handle: async ({ params, body }, { caller, carePlans, ifMatch }) => {
-          const goal = await carePlans.goals.close(caller, keyOf(params), body, { ifMatch })
+        handle: async ({ params, body }, { caller, carePlans, ifMatch, again }) => {
+          const goal = await carePlans.goals.close(caller, keyOf(params), body, { ifMatch, again })
           return answerWith({ ...goalOf(goal), open: openOf([], goal.tasks) }, goal, goal.tasks)
         },
       }),

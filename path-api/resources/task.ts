@@ -102,8 +102,8 @@ export const tasks = inBoth(
       body: Closing,
       reply: [200, TaskResource, 'versioned'],
       errors: ['RuleViolated', 'PreconditionFailed'],
-      handle: async ({ params, body }, { caller, carePlans, ifMatch }) => {
-        const task = await carePlans.tasks.close(caller, keyOf(params), body, { ifMatch })
+      handle: async ({ params, body }, { caller, carePlans, ifMatch, again }) => {
+        const task = await carePlans.tasks.close(caller, keyOf(params), body, { ifMatch, again })
         return answer(taskOf(task), { version: task.version })
       },
     }),

@@ -18,7 +18,7 @@ import { auditingRefusal, inEhr, inOpenPlan, takeTurn } from './context.ts'
 import { filledIn, placed } from './from-template.ts'
 import { Goals } from './goals.ts'
 import { judgeNew } from './judge.ts'
-import { Part, type PartKey, set, type Writing } from './part.ts'
+import { Part, type PartKey, set, unlessClosed, type Writing } from './part.ts'
 import { Participants } from './participants.ts'
 import { PlanSettings } from './settings.ts'
 import { type PageOf, type PlanStores, planStores, type StoredPlan } from './stores.ts'
@@ -159,20 +159,18 @@ export class CarePlans {
    * Closes a plan, and with `closeOpen` what is open in it; else that stays open.
    * @throws as replace; RuleViolated when it is closed already
    */
-  close(
-    caller: Caller,
-    key: PartKey,
-    closing: ClosingWithContents,
-    { ifMatch }: Writing,
-  ): Promise<WholePlan> {
-    return inTransaction(this.#records, async (tx) => {
-      const plan = await this.#part.close(caller, key, closing, { tx, ifMatch })
-      await takeTurn(this.#records, tx, key.ehrId)
-      const whole = await wholePlan(this.stores, caller, plan, tx)
-      const { status = 'COMPLETED', closeOpen } = closing
-      if (!closeOpen) return whole
-      return { ...whole, goals: await this.goals.closeAll(caller, whole.goals, status, tx) }
-    })
+  close(caller: Caller, key: PartKey, closing: ClosingWithContents, options: Writing): Promise<WholePlan> {
+    const { ifMatch } = options
+    const close = () =>
+      inTransaction(this.#records, async (tx) => {
+        const plan = await this.#part.close(caller, key, closing, { tx, ifMatch })
+        await takeTurn(this.#records, tx, key.ehrId)
+        const whole = await wholePlan(this.stores, caller, plan, tx)
+        const { status = 'COMPLETED', closeOpen } = closing
+        if (!closeOpen) return whole
+        return { ...whole, goals: await this.goals.closeAll(caller, whole.goals, status, tx) }
+      })
+    return unlessClosed(options, closing, () => this.get(caller, key), close)
   }
 
   history(caller: Caller, key: PartKey, page: PageOf) {

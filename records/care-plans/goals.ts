@@ -5,7 +5,7 @@ import { unlessMade } from '../profiles/once.ts'
 import { inTransaction, type Records, readTogether, type Transaction } from '../transaction.ts'
 import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts'
 import { judgeNew, refuseViolations } from './judge.ts'
-import { Part, type PartKey, set, type Writing } from './part.ts'
+import { Part, type PartKey, set, unlessClosed, type Writing } from './part.ts'
 import { crowding } from './rules.ts'
 import type { PageOf, PlanStores, StoredGoal } from './stores.ts'
 import { type WholeGoal, wholeGoal, withTasks } from './whole.ts'
@@ -63,21 +63,19 @@ export class Goals {
    * Closes a goal, and with `closeOpen` its open tasks; else they stay open.
    * @throws as replace; RuleViolated when it is closed already
    */
-  close(
-    caller: Caller,
-    key: PartKey,
-    closing: ClosingWithContents,
-    { ifMatch }: Writing,
-  ): Promise<WholeGoal> {
-    return inTransaction(this.#records, async (tx) => {
-      const goal = await this.#part.close(caller, key, closing, { tx, ifMatch })
-      await takeTurn(this.#records, tx, key.ehrId)
-      const whole = await wholeGoal(this.#stores, caller, goal, tx)
-      const { status = 'COMPLETED', closeOpen } = closing
-      if (!closeOpen) return whole
-      const [closed] = await this.closeAll(caller, [whole], status, tx)
-      return closed ?? whole
-    })
+  close(caller: Caller, key: PartKey, closing: ClosingWithContents, options: Writing): Promise<WholeGoal> {
+    const { ifMatch } = options
+    const close = () =>
+      inTransaction(this.#records, async (tx) => {
+        const goal = await this.#part.close(caller, key, closing, { tx, ifMatch })
+        await takeTurn(this.#records, tx, key.ehrId)
+        const whole = await wholeGoal(this.#stores, caller, goal, tx)
+        const { status = 'COMPLETED', closeOpen } = closing
+        if (!closeOpen) return whole
+        const [closed] = await this.closeAll(caller, [whole], status, tx)
+        return closed ?? whole
+      })
+    return unlessClosed(options, closing, () => this.get(caller, key), close)
   }
 
   /** Closes what is open of these goals and of their tasks. */

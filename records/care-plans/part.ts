@@ -18,6 +18,8 @@ export interface PartKey {
 
 /** The versions that the caller accepts to overwrite, and the transaction to take part in. */
 export interface Writing {
+  /** Whether an earlier attempt of the same request may have done it. */
+  again?: boolean
   ifMatch?: IfMatch
   tx?: Transaction | undefined
 }
@@ -123,6 +125,17 @@ export class Part<T extends Closable> {
       options,
     )
   }
+}
+
+/** Closes, unless an earlier attempt of the same request has done so. */
+export async function unlessClosed<T extends Pick<Closable, 'status'>>(
+  { again }: Writing,
+  { status = 'COMPLETED' }: Closing,
+  find: () => Promise<T>,
+  close: () => Promise<T>,
+): Promise<T> {
+  const found = again ? await find() : undefined
+  return found?.status === status ? found : close()
 }
 
 const staying = ({ ehrId, carePlanId, goalId, language, status }: Closable) =>

@@ -103,7 +103,7 @@ export class Participants {
     await takeTurn(this.#records, tx, place.ehrId)
     const start = this.#records.clock().toISOString()
     const wanted = { start, ...set(body), ...place, status: 'ACTIVE' as const }
-    const user = await this.#judged(tx, wanted)
+    const user = await this.#judged(tx, wanted, id)
     const input = this.#withNextChange(wanted)
     const created = await this.#store.create(caller, input, permissions, { tx, id })
     await this.#giveRoles(tx.session, created)
@@ -197,7 +197,7 @@ export class Participants {
   }
 
   /** What the schema cannot say about a new participation. @returns the participant's account */
-  async #judged(tx: Transaction, wanted: Participation): Promise<User> {
+  async #judged(tx: Transaction, wanted: Participation, id: string): Promise<User> {
     const { ehrId, carePlanId, mvUid } = wanted
     const { session } = tx
     const ehr = await documentsOf(this.#records, 'Ehr').findOne({ _id: ehrId }, { session })
@@ -205,7 +205,7 @@ export class Participants {
     const isUser = user !== null && stateOf(user) !== 'DISABLED'
     const violations = [
       ...(ehr?.subjectId === mvUid ? [isSubject] : isUser ? [] : [noUser]),
-      ...((await this.#takesPart(tx, { carePlanId, mvUid })) ? [takesPart] : []),
+      ...((await this.#takesPart(tx, { carePlanId, mvUid, otherwiseThan: id })) ? [takesPart] : []),
       ...timeViolations(wanted),
     ]
     if (!user || violations.length > 0) throw new ServiceError('RuleViolated', { violations })
@@ -215,9 +215,9 @@ export class Participants {
   /** Whether a user takes part in a plan or will, by another participation than that one. */
   async #takesPart(
     { session }: Transaction,
-    { carePlanId, mvUid, otherwiseThan }: { carePlanId: string; mvUid: string; otherwiseThan?: string },
+    { carePlanId, mvUid, otherwiseThan }: { carePlanId: string; mvUid: string; otherwiseThan: string },
   ): Promise<boolean> {
-    const others = { carePlanId, mvUid, ...(otherwiseThan && { _id: { $ne: otherwiseThan } }) }
+    const others = { carePlanId, mvUid, _id: { $ne: otherwiseThan } }
     const found = await documentsOf(this.#records, COLLECTION).find(others, { session }).toArray()
     return found.some((one) => lasts(timesOf(one), this.#records.clock()))
   }

@@ -8,7 +8,7 @@ import { unlessMade } from '../profiles/once.ts'
 import { inTransaction, type Reading, type Records, readTogether } from '../transaction.ts'
 import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts'
 import { judgeNew, refuseViolations } from './judge.ts'
-import { Part, type PartKey, set, type Writing } from './part.ts'
+import { Part, type PartKey, set, unlessClosed, type Writing } from './part.ts'
 import { crowding } from './rules.ts'
 import type { PageOf, PlanStores, StoredTask } from './stores.ts'
 
@@ -103,7 +103,12 @@ export class Tasks {
 
   /** @throws as replace; RuleViolated when it is closed already */
   close(caller: Caller, key: PartKey, closing: Closing, options: Writing): Promise<StoredTask> {
-    return this.#part.close(caller, key, closing, options)
+    return unlessClosed(
+      options,
+      closing,
+      () => this.#stores.tasks.get(caller, key),
+      () => this.#part.close(caller, key, closing, options),
+    )
   }
 
   history(caller: Caller, key: PartKey, page: PageOf) {

@@ -96,10 +96,17 @@ export class Ehrs {
     return listAccess(this.#records.db, ehrId, page)
   }
 
-  /** Brings back an EHR that was removed less than 30 days ago. @throws NotFound */
-  async restore(caller: Caller, id: string): Promise<StoredEhr> {
+  /**
+   * Brings back an EHR that was removed less than 30 days ago.
+   * @param again whether an earlier attempt of the same request may have done so
+   * @throws NotFound
+   */
+  async restore(caller: Caller, id: string, again: boolean): Promise<StoredEhr> {
     const by = { ...caller, unrestricted: true as const }
-    await inTransaction(this.#records, (tx) => restoreRemoved(this.#records, tx, by, id))
+    const restored = inTransaction(this.#records, (tx) => restoreRemoved(this.#records, tx, by, id))
+    await restored.catch((error) => {
+      if (!(again && error instanceof ServiceError)) throw error
+    })
     return this.get(by, id)
   }
 
