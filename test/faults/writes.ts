@@ -1,0 +1,211 @@
+import type { Part, Place } from './clinic.ts'
+import type { Call } from './victim.ts'
+
+/** A clinical write of one of the families. */
+export interface Write {
+  name: string
+  /** What there is before it. */
+  given: Part[]
+  ask(place: Place): Call
+  /** Parse gives the id: sent again, this makes another one. */
+  makesAnother?: true
+}
+
+const post = (path: string, body: object = {}): Call => ({ method: 'POST', path, body })
+const put = (path: string, body: object): Call => ({ method: 'PUT', path, body })
+const remove = (path: string): Call => ({ method: 'DELETE', path })
+
+const inEhr = ({ ehrId }: Place, path = '') => `/med/${ehrId}${path}`
+const ofPlan = (place: Place, path = '') => inEhr(place, `/careplan/${place.carePlanId}${path}`)
+const ofGoal = (place: Place, path = '') => ofPlan(place, `/goal/${place.goalId}${path}`)
+const ofTask = (place: Place, path = '') => ofGoal(place, `/task/${place.taskId}${path}`)
+
+const visit = { type: 'visit', title: 'A visit', start: '2026-03-01T08:30:00.000Z' }
+const [one, other] = ['WRITE', 'READ'].map((access, i) => ({ guests }: Place) => ({
+  mvUid: guests[i],
+  access,
+}))
+
+/** What there can be in an EHR, made by the path family. */
+const ehr: Part = { make: ({ name }) => post('/ehr', { subjectId: name }), id: 'ehrId' }
+const plan: Part = { make: (at) => post(inEhr(at, '/careplan'), { name: 'A plan' }), id: 'carePlanId' }
+const goal: Part = { make: (at) => post(ofPlan(at, '/goal'), { name: 'A goal' }), id: 'goalId' }
+const task: Part = { make: (at) => post(ofGoal(at, '/task'), { name: 'A task' }), id: 'taskId' }
+const secondGoal: Part = { make: (at) => post(ofPlan(at, '/goal'), { name: 'Another goal' }) }
+const secondTask: Part = { make: (at) => post(ofGoal(at, '/task'), { name: 'Another task' }) }
+const guest: Part = { make: (at) => post(ofPlan(at, '/participant'), one?.(at)), id: 'participationId' }
+const fromTemplate: Part = {
+  make: (at) => post(inEhr(at, '/careplan/template/asthma'), { participants: [one?.(at)] }),
+  id: 'carePlanId',
+}
+const settings: Part = { make: (at) => post(ofPlan(at, '/settings'), { colour: 'blue' }) }
+const event: Part = {
+  make: (at) => post(inEhr(at, '/event'), { ...visit, carePlanId: at.carePlanId }),
+  id: 'eventId',
+}
+const changedPlan: Part = { make: (at) => put(ofPlan(at), { name: 'A changed plan' }) }
+const removed: Part = { make: ({ ehrId }) => remove(`/med/ehr/${ehrId}`) }
+
+const moment = (iso: string) => ({ __type: 'Date', iso })
+const at = (className: string, id?: string) => `/1/classes/${className}${id === undefined ? '' : `/${id}`}`
+const placed = ({ ehrId, carePlanId, goalId }: Place) => ({ ehrId, carePlanId, goalId })
+const pressure: Part = {
+  make: ({ carePlanId }) =>
+    post(at('BloodPressure'), {
+      ...{ carePlanId, timestamp: moment('2026-01-02T03:04:05.000Z') },
+      ...{ systolic: 128, systolicUnit: 'mm[Hg]' },
+    }),
+  id: 'pressureId',
+}
+
+const planned = [ehr, plan]
+const filled = [ehr, plan, goal, task]
+/** A plan with goals, tasks, a participant and whatever else is registered in one. */
+const crowded = [ehr, fromTemplate, event, settings, pressure]
+
+const part = (name: string, given: Part[], made: Part): Write => ({ name, given, ask: made.make })
+
+const pathFamily: Write[] = [
+  part('create an EHR', [], ehr),
+  { name: 'delete an EHR', given: crowded, ask: removed.make },
+  {
+    name: 'restore an EHR',
+    given: [...crowded, removed],
+    ask: ({ ehrId }) => post(`/med/ehr/${ehrId}/restore`),
+  },
+  part('create a care plan', [ehr], plan),
+  {
+    name: 'create a care plan from a template, with participants',
+    given: [ehr],
+    ask: (place) =>
+      post(inEhr(place, '/careplan/template/asthma'), { participants: [one?.(place), other?.(place)] }),
+  },
+  part('replace a care plan', planned, changedPlan),
+  {
+    name: 'close a care plan with all that is open in it',
+    given: [...filled, secondTask, secondGoal],
+    ask: (place) => post(ofPlan(place, '/close'), { closeOpen: true, outcome: 'Done' }),
+  },
+  {
+    name: 'restore a version of a care plan',
+    given: [...planned, changedPlan],
+    ask: (place) => post(ofPlan(place, '/restore'), { version: 1 }),
+  },
+  part('add a goal', planned, goal),
+  {
+    name: 'close a goal with all that is open in it',
+    given: [...filled, secondTask],
+    ask: (place) => post(ofGoal(place, '/close'), { closeOpen: true }),
+  },
+  part('add a task', [ehr, plan, goal], task),
+  { name: 'close a task', given: filled, ask: (place) => post(ofTask(place, '/close')) },
+  part('add a participant', planned, guest),
+  {
+    name: 'replace a participant',
+    given: [...planned, guest],
+    ask: (place) => put(ofPlan(place, `/participant/${place.participationId}`), { access: 'READ' }),
+  },
+  {
+    name: 'archive a participant',
+    given: [...planned, guest],
+    ask: (place) => remove(ofPlan(place, `/participant/${place.participationId}`)),
+  },
+  part('save settings', planned, settings),
+  {
+    name: 'save settings again',
+    given: [...planned, settings],
+    ask: (place) => post(ofPlan(place, '/settings'), { colour: 'red' }),
+  },
+  part('add an event', planned, event),
+  {
+    name: 'replace an event',
+    given: [...planned, event],
+    ask: (place) => put(inEhr(place, `/event/${place.eventId}`), { ...visit, title: 'A longer visit' }),
+  },
+  {
+    name: 'delete an event',
+    given: [...planned, event],
+    ask: (place) => remove(inEhr(place, `/event/${place.eventId}`)),
+  },
+]
+
+interface OfClass {
+  name: string
+  id: NonNullable<Part['id']>
+  /** What there is before one is made. */
+  given: Part[]
+  made: Part
+  change: object
+  closes?: boolean
+  /** What there is before one is deleted. */
+  crowd?: Part[]
+}
+
+/** The writes of the class family on one class. */
+function ofClass({
+  name,
+  id,
+  given,
+  made,
+  change,
+  closes = true,
+  crowd = [...given, made],
+}: OfClass): Write[] {
+  const one = (place: Place) => at(name, place[id])
+  const close: Write = {
+    name: `close a ${name}`,
+    given: [...given, made],
+    ask: (place) => put(one(place), { status: 'COMPLETED', outcome: 'Done' }),
+  }
+  return [
+    { name: `create a ${name}`, given, ask: made.make, makesAnother: true },
+    { name: `update a ${name}`, given: [...given, made], ask: (place) => put(one(place), change) },
+    ...(closes ? [close] : []),
+    { name: `delete a ${name}`, given: crowd, ask: (place) => remove(one(place)) },
+  ]
+}
+
+const inClass = (name: string, part: Part, fields: object): Part => ({
+  ...part,
+  make: (place) => post(at(name), { ...placed(place), ...fields }),
+})
+const planInClass = inClass('CarePlan', plan, { name: 'A plan' })
+const goalInClass = inClass('Goal', goal, { name: 'A goal' })
+const taskInClass = inClass('Task', task, { name: 'A task' })
+const eventInClass = inClass('Event', event, { ...visit, start: moment(visit.start) })
+const notes = { notes: 'Changed' }
+const longer = { title: 'A longer visit' }
+const higher = { systolic: 140 }
+
+const classFamily: Write[] = [
+  {
+    name: 'create an Ehr',
+    given: [],
+    ask: ({ name }) => post(at('Ehr'), { subjectId: name }),
+    makesAnother: true,
+  },
+  { name: 'delete an Ehr', given: crowded, ask: ({ ehrId }) => remove(at('Ehr', ehrId)) },
+  ...[
+    { name: 'CarePlan', id: 'carePlanId', given: [ehr], made: planInClass, change: notes, crowd: crowded },
+    {
+      name: 'Goal',
+      id: 'goalId',
+      given: planned,
+      made: goalInClass,
+      change: notes,
+      crowd: [...filled, secondTask],
+    },
+    { name: 'Task', id: 'taskId', given: [...planned, goal], made: taskInClass, change: notes },
+    { name: 'Event', id: 'eventId', given: planned, made: eventInClass, change: longer, closes: false },
+    {
+      name: 'BloodPressure',
+      id: 'pressureId',
+      given: planned,
+      made: pressure,
+      change: higher,
+      closes: false,
+    },
+  ].flatMap((one) => ofClass(one as OfClass)),
+]
+
+export const families = { 'path family': pathFamily, 'class family': classFamily }
