@@ -3,6 +3,7 @@ import type { ClientSession, Collection, Db } from 'mongodb'
 import type { Caller } from './caller.ts'
 import { decodeCursor, encodeCursor } from './cursor.ts'
 import { newId } from './id.ts'
+import type { Page, PageOf } from './listing.ts'
 import type { ParseDocument } from './parse-format.ts'
 
 /** One write: who made which version of a record, when, and what it replaced. */
@@ -76,11 +77,7 @@ export async function keepChanges(db: Db, changes: Change[], session?: ClientSes
 }
 
 /** The changes of one record, newest first. @throws MalformedRequest for a cursor that it did not give out */
-export async function listChanges(
-  db: Db,
-  record: RecordKey,
-  page: { limit: number; cursor?: string | undefined },
-): Promise<{ items: Change[]; next: string | null }> {
+export async function listChanges(db: Db, record: RecordKey, page: PageOf): Promise<Page<Change>> {
   const start = startOf(record)
   const end = page.cursor === undefined ? endOf(record) : start + decodeCursor(HISTORY, page.cursor).value
   const found = await changesOf(db)
@@ -93,6 +90,9 @@ export async function listChanges(
   return {
     items,
     next: last ? encodeCursor(HISTORY, { value: last._id.slice(start.length), id: record.id }) : null,
+    ...(page.count && {
+      total: await changesOf(db).countDocuments({ _id: { $gte: start, $lt: endOf(record) } }),
+    }),
   }
 }
 

@@ -24,6 +24,9 @@ export interface PageQuery<T> {
   count?: boolean | undefined
 }
 
+/** Which part of a list is asked for. */
+export type PageOf = Omit<PageQuery<unknown>, 'where'>
+
 export interface Page<R> {
   items: R[]
   /** The cursor of the next page; null on the last one. */

@@ -8,7 +8,7 @@ import { Decisions, type IfMatch } from './decisions.ts'
 import { described, toQuery, type Where } from './filter.ts'
 import { type Change, documentAt, listChanges } from './history.ts'
 import { newId } from './id.ts'
-import { type ListShape, listIndex, type Page, type PageQuery, readPage } from './listing.ts'
+import { type ListShape, listIndex, type Page, type PageOf, type PageQuery, readPage } from './listing.ts'
 import { type ParseDocument, type ParseFormat, parseFormat, type Saved } from './parse-format.ts'
 import { accessesOf, attemptOf, type Key, type Resource, recordKeyOf } from './resource.ts'
 import type { Reading, Records, Transaction } from './transaction.ts'
@@ -193,15 +193,11 @@ export class Store<S extends TObject, L extends string> {
   }
 
   /** Who changed the record, when and what, newest first. @throws NotFound; MalformedRequest for a foreign cursor */
-  async history(
-    caller: Caller,
-    key: Key<Static<S>>,
-    page: { limit: number; cursor?: string | undefined },
-  ): Promise<Page<PastChange<Static<S>>>> {
+  async history(caller: Caller, key: Key<Static<S>>, page: PageOf): Promise<Page<PastChange<Static<S>>>> {
     const record = recordKeyOf(this.#resource, await this.get(caller, key))
-    const { items, next } = await listChanges(this.#records.db, record, page)
+    const { items, ...rest } = await listChanges(this.#records.db, record, page)
     return {
-      next,
+      ...rest,
       items: items.map(({ _id, at, before, ...change }) => ({
         ...change,
         at: at.toISOString(),

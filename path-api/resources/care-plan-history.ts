@@ -2,8 +2,7 @@ import type { TObject } from '@sinclair/typebox'
 import type { Caller } from '../../records/caller.ts'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { PartKey, Writing } from '../../records/care-plans/part.ts'
-import type { PageOf } from '../../records/care-plans/stores.ts'
-import type { Page } from '../../records/listing.ts'
+import type { Page, PageOf } from '../../records/listing.ts'
 import type { PastChange } from '../../records/store.ts'
 import {
   CarePlanResource,
@@ -71,7 +70,7 @@ function historyOf<W>({ name, what, path, former, ...kind }: Kind<W>): ((mount: 
             changed: visible(changed),
             before: before && shown(former.properties, before),
           }))
-          return { items, next: found.next }
+          return { ...found, items }
         },
       }),
     ({ base, of }) =>

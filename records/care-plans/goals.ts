@@ -1,13 +1,14 @@
 import type { Static } from '@sinclair/typebox'
 import type { ClosingWithContents, GoalBody, GoalReplacement } from '../../schemas/care-plan-resource.ts'
 import type { Caller } from '../caller.ts'
+import type { PageOf } from '../listing.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { inTransaction, type Records, readTogether, type Transaction } from '../transaction.ts'
 import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts'
 import { judgeNew, refuseViolations } from './judge.ts'
 import { Part, type PartKey, set, unlessClosed, type Writing } from './part.ts'
 import { crowding } from './rules.ts'
-import type { PageOf, PlanStores, StoredGoal } from './stores.ts'
+import type { PlanStores, StoredGoal } from './stores.ts'
 import { type WholeGoal, wholeGoal, withTasks } from './whole.ts'
 
 /** The goals of the care plans. */

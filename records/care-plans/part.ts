@@ -1,7 +1,7 @@
 import type { Closing } from '../../schemas/care-plan-resource.ts'
 import type { Caller } from '../caller.ts'
 import type { IfMatch } from '../decisions.ts'
-import type { Page } from '../listing.ts'
+import type { Page, PageOf } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import type { PastChange } from '../store.ts'
 import type { Transaction } from '../transaction.ts'
@@ -43,11 +43,7 @@ interface PartStore<T> {
     change: (now: Saved<T>) => T,
     tx: Transaction,
   ): Promise<Saved<T>[]>
-  history(
-    caller: Caller,
-    key: PartKey,
-    page: { limit: number; cursor?: string | undefined },
-  ): Promise<Page<PastChange<T>>>
+  history(caller: Caller, key: PartKey, page: PageOf): Promise<Page<PastChange<T>>>
   restore(
     caller: Caller,
     key: PartKey,
@@ -106,7 +102,7 @@ export class Part<T extends Closable> {
     return parts.map((part) => byId.get(part.id) ?? part)
   }
 
-  history(caller: Caller, key: PartKey, page: { limit: number; cursor?: string | undefined }) {
+  history(caller: Caller, key: PartKey, page: PageOf) {
     return this.#store.history(caller, key, page)
   }
 

@@ -11,7 +11,7 @@ import type { SendMail } from '../accounts/mails.ts'
 import { stateOf, type User, usersOf } from '../accounts/user.ts'
 import type { Caller } from '../caller.ts'
 import { documentsOf, together } from '../database.ts'
-import type { Page } from '../listing.ts'
+import type { Page, PageOf } from '../listing.ts'
 import type { ParseDocument, Saved } from '../parse-format.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { setPlanRole } from '../roles.ts'
@@ -21,7 +21,7 @@ import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from './co
 import { refuseViolations } from './judge.ts'
 import { set, type Writing } from './part.ts'
 import { givesAccess, lasts, nextChange, timesIn, timesOf, timeViolations } from './participation-times.ts'
-import type { PageOf, PlanStores } from './stores.ts'
+import type { PlanStores } from './stores.ts'
 
 type Participation = Static<typeof participation>
 export type StoredParticipation = Saved<Participation>

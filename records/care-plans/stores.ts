@@ -1,6 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { goalFields, planFields, taskFields } from '../../schemas/care-plan-resource.ts'
-import type { PageQuery } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import { Store } from '../store.ts'
 import type { Records } from '../transaction.ts'
@@ -8,9 +7,6 @@ import type { Records } from '../transaction.ts'
 const Plan = Type.Object(planFields)
 const Goal = Type.Object(goalFields)
 const Task = Type.Object(taskFields)
-
-/** Which part of a list is asked for. */
-export type PageOf = Omit<PageQuery<unknown>, 'where'>
 
 export type StoredPlan = Saved<Static<typeof Plan>>
 export type StoredGoal = Saved<Static<typeof Goal>>

@@ -3,14 +3,14 @@ import type { Closing, TaskBody, TaskReplacement } from '../../schemas/care-plan
 import type { Caller } from '../caller.ts'
 import { decodeCursor, encodeCursor, listName } from '../cursor.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
-import type { Page } from '../listing.ts'
+import type { Page, PageOf } from '../listing.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { inTransaction, type Reading, type Records, readTogether } from '../transaction.ts'
 import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts'
 import { judgeNew, refuseViolations } from './judge.ts'
 import { Part, type PartKey, set, unlessClosed, type Writing } from './part.ts'
 import { crowding } from './rules.ts'
-import type { PageOf, PlanStores, StoredTask } from './stores.ts'
+import type { PlanStores, StoredTask } from './stores.ts'
 
 /** What the open tasks can be narrowed by. */
 export interface TodoFilter {

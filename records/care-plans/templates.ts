@@ -2,8 +2,7 @@ import { type CarePlanTemplate, CarePlanTemplateFile } from '../../schemas/care-
 import { checkOf } from '../../schemas/registry.ts'
 import { inOneLine } from '../../schemas/violation.ts'
 import { decodeCursor, encodeCursor, foreignCursor } from '../cursor.ts'
-import type { Page } from '../listing.ts'
-import type { PageOf } from './stores.ts'
+import type { Page, PageOf } from '../listing.ts'
 import asthma from './templates/asthma.json' with { type: 'json' }
 import healthyWeight from './templates/healthy-weight.json' with { type: 'json' }
 import hypertension from './templates/hypertension.json' with { type: 'json' }

@@ -8,7 +8,7 @@ import { type AuditEntry, listAccess } from '../audit.ts'
 import { type Caller, isAdmin } from '../caller.ts'
 import type { IfMatch } from '../decisions.ts'
 import { governsEhr } from '../ehr.ts'
-import type { Page, PageQuery } from '../listing.ts'
+import type { Page, PageOf } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { remembered } from '../removal.ts'
@@ -43,7 +43,7 @@ export class Ehrs {
   }
 
   /** Those whose subject or creator the caller is, and those in whose care plans he takes part; the newest first. */
-  list(caller: Caller, page: Omit<PageQuery<unknown>, 'where'>): Promise<Page<StoredEhr>> {
+  list(caller: Caller, page: PageOf): Promise<Page<StoredEhr>> {
     return this.store.list(caller, 'newest', { where: {}, ...page })
   }
 
@@ -86,11 +86,7 @@ export class Ehrs {
    * Who saw and changed what of an EHR, the newest first. Its own reader is in it too.
    * @throws NotFound; Forbidden for one who is neither its subject nor an administrator
    */
-  async accesses(
-    caller: Caller,
-    ehrId: string,
-    page: Omit<PageQuery<unknown>, 'where'>,
-  ): Promise<Page<AuditEntry>> {
+  async accesses(caller: Caller, ehrId: string, page: PageOf): Promise<Page<AuditEntry>> {
     const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
     await this.#requireGoverning(by, await this.get(by, ehrId), 'query')
     return listAccess(this.#records.db, ehrId, page)

@@ -3,7 +3,7 @@ import { type ContactCreate, contactFields } from '../../schemas/contact.ts'
 import type { Caller } from '../caller.ts'
 import type { IfMatch } from '../decisions.ts'
 import type { Where } from '../filter.ts'
-import type { Page } from '../listing.ts'
+import type { Page, PageOf } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import { Store } from '../store.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
@@ -11,16 +11,7 @@ import { complete } from './complete.ts'
 import { requireFittingValue } from './contact-value.ts'
 import { takeTurn } from './ledger.ts'
 import { unlessMade } from './once.ts'
-import {
-  belonging,
-  keyOf,
-  type Owner,
-  ownedBy,
-  ownerFields,
-  type PageOf,
-  privateTo,
-  sharedByConnection,
-} from './owner.ts'
+import { belonging, keyOf, type Owner, ownedBy, ownerFields, privateTo, sharedByConnection } from './owner.ts'
 import type { Relations } from './relations.ts'
 
 const fields = Type.Object(contactFields)

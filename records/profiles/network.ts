@@ -5,12 +5,12 @@ import type { Connection } from '../../schemas/network.ts'
 import { usersOf } from '../accounts/user.ts'
 import type { Caller } from '../caller.ts'
 import type { IfMatch } from '../decisions.ts'
-import type { Page } from '../listing.ts'
+import type { Page, PageOf } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import { Store } from '../store.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 import { takeTurn } from './ledger.ts'
-import { belonging, type PageOf, privateTo, service } from './owner.ts'
+import { belonging, privateTo, service } from './owner.ts'
 
 const StoredConnection = Type.Object({
   mvUid: Type.String(),

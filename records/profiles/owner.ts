@@ -1,9 +1,5 @@
 import { Type } from '@sinclair/typebox'
 import type { Caller, Permissions } from '../caller.ts'
-import type { PageQuery } from '../listing.ts'
-
-/** Which part of a list is asked for. */
-export type PageOf = Omit<PageQuery<unknown>, 'where'>
 
 /** Whose address or contact it is: the person's own (null), or that of one of their relations. */
 export interface Owner {

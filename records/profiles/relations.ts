@@ -3,14 +3,14 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { type RelationCreate, type RelationUpdate, relationFields } from '../../schemas/relation.ts'
 import type { Caller } from '../caller.ts'
 import type { IfMatch } from '../decisions.ts'
-import type { Page } from '../listing.ts'
+import type { Page, PageOf } from '../listing.ts'
 import type { Saved } from '../parse-format.ts'
 import { Store } from '../store.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 import { complete } from './complete.ts'
 import { relationNumber } from './ledger.ts'
 import { unlessMade } from './once.ts'
-import { belonging, type Owner, type PageOf, privateTo } from './owner.ts'
+import { belonging, type Owner, privateTo } from './owner.ts'
 
 const fields = Type.Object(relationFields)
 const StoredRelation = Type.Object({ ...relationFields, mvUid: Type.String(), relationId: Type.Integer() })

@@ -47,9 +47,12 @@ describe('the history of care plans, goals and tasks', () => {
       )
       refused(await restore(9), 404, 'not-found')
       refused(await restore(0), 400, 'invalid-input')
-      const page = ok(await patient.call('GET', `${path}/history?limit=3`))
+      const page = ok(await patient.call('GET', `${path}/history?limit=3&count=true`))
       const rest = ok(await patient.call('GET', `${path}/history?limit=3&cursor=${page.page.next}`))
-      assert.deepEqual([page.items.length, rest.items.length, rest.page.next], [3, 1, null])
+      assert.deepEqual(
+        [page.items.length, page.page.total, rest.items.length, rest.page.next],
+        [3, 4, 1, null],
+      )
     })
   }
 
