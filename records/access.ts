@@ -8,6 +8,13 @@ export const ehrRole = (ehrId: string, right: Right): string => `ehr-${ehrId}-${
 /** The role of those who read, or read and write, one care plan. */
 export const planRole = (carePlanId: string, right: Right): string => `plan-${carePlanId}-${right}`
 
+export const ehrRoles = (ehrId: string): string[] => [ehrRole(ehrId, 'read'), ehrRole(ehrId, 'write')]
+
+export const planRoles = (carePlanId: string): string[] => [
+  planRole(carePlanId, 'read'),
+  planRole(carePlanId, 'write'),
+]
+
 const role = (name: string): string => `role:${name}`
 
 /**

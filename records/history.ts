@@ -5,6 +5,7 @@ import { decodeCursor, encodeCursor } from './cursor.ts'
 import { newId } from './id.ts'
 import type { Page, PageOf } from './listing.ts'
 import type { ParseDocument } from './parse-format.ts'
+import { removeInSteps } from './remove-in-steps.ts'
 
 /** One write: who made which version of a record, when, and what it replaced. */
 export interface Change {
@@ -118,18 +119,6 @@ export async function forgetChangesWithin(
   await changesOf(db).deleteMany({ _id: range }, { session })
 }
 
-/** Changes that are forgotten at a time. */
-const STEP = 1000
-
 /** Forgets all changes of all records of an EHR, also of records that are long gone. */
-export async function forgetChangesOfEhr(db: Db, ehrId: string): Promise<void> {
-  const theirs = { _id: { $gte: `${ehrId}/`, $lt: `${ehrId}0` } }
-  let found: Pick<Change, '_id'>[]
-  do {
-    found = await changesOf(db)
-      .find(theirs, { projection: { _id: 1 } })
-      .limit(STEP)
-      .toArray()
-    await changesOf(db).deleteMany({ _id: { $in: found.map(({ _id }) => _id) } })
-  } while (found.length === STEP)
-}
+export const forgetChangesOfEhr = (db: Db, ehrId: string): Promise<void> =>
+  removeInSteps(changesOf(db), { _id: { $gte: `${ehrId}/`, $lt: `${ehrId}0` } })

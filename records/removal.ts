@@ -1,14 +1,14 @@
-import type { ClientSession, Collection, Filter } from 'mongodb'
+import type { ClientSession, Collection } from 'mongodb'
 import { CLASS_NAMES, classes } from '../schemas/classes.ts'
-import { ehrRole, planRole } from './access.ts'
+import { planRoles } from './access.ts'
 import { type Database, documentsOf, type EhrCollection, PLAN_COLLECTIONS, together } from './database.ts'
-import type { ParseDocument } from './parse-format.ts'
 import { removeRoles } from './roles.ts'
 
-/** What takes other objects with it when it is removed. */
-export type Container = 'Ehr' | 'CarePlan' | 'Goal'
+/** What takes other objects with it when it is removed; an EHR does it in its own way. */
+export type Container = 'CarePlan' | 'Goal'
 
-export const isContainer = (className: string): className is Container => className in NAMED_BY
+export const isContainer = (className: string): className is Container =>
+  className === 'CarePlan' || className === 'Goal'
 
 /** A removal that is to be gone over once more, when no request that began before it can still be running. */
 interface Removal {
@@ -96,49 +96,22 @@ export async function sweepRemovals(database: Database): Promise<void> {
 }
 
 /** Removes all that hangs on such a container, its roles too; the container itself stays. */
-export async function removeContents(
+async function removeContents(
   database: Database,
   session: ClientSession,
   className: Container,
   objectId: string,
 ): Promise<void> {
-  await removeRoles(database, session, await rolesOf(database, session, className, objectId))
+  if (className === 'CarePlan') await removeRoles(database, session, planRoles(objectId))
   for (const name of contentsOf(className))
-    await documentsOf(database, name).deleteMany(registeredIn(className, objectId), { session })
-  if (className === 'Ehr') await forgetEhr(database, session, objectId)
-}
-
-/** The account that the EHR came with does not get it back. */
-async function forgetEhr(database: Database, session: ClientSession, ehrId: string): Promise<void> {
-  const ehr = await documentsOf(database, 'Ehr').findOne({ _id: ehrId }, { session })
-  const account = { _id: String(ehr?.subjectId), ehrId }
-  await documentsOf(database, '_User').updateOne(account, { $unset: { ehrId: '' } }, { session })
+    await documentsOf(database, name).deleteMany({ [NAMED_BY[className]]: objectId }, { session })
 }
 
 /** The property by which objects name what they are registered in. */
-const NAMED_BY = { Ehr: 'ehrId', CarePlan: 'carePlanId', Goal: 'goalId' } as const satisfies Record<
-  Container,
-  string
->
+const NAMED_BY = { Ehr: 'ehrId', CarePlan: 'carePlanId', Goal: 'goalId' } as const
 
-/** The collections of what is registered in such a container. */
-export const contentsOf = (className: Container): EhrCollection[] => [
+/** The collections of what is registered in an EHR, a care plan or a goal. */
+export const contentsOf = (className: 'Ehr' | Container): EhrCollection[] => [
   ...CLASS_NAMES.filter((name) => NAMED_BY[className] in classes[name].stored.properties),
   ...(className === 'Goal' ? [] : PLAN_COLLECTIONS),
 ]
-
-const registeredIn = (className: Container, objectId: string): Filter<ParseDocument> => ({
-  [NAMED_BY[className]]: objectId,
-})
-
-async function rolesOf(database: Database, session: ClientSession, className: Container, objectId: string) {
-  const rolesOfPlan = (id: string) => [planRole(id, 'read'), planRole(id, 'write')]
-  if (className === 'Goal') return []
-  if (className === 'CarePlan') return rolesOfPlan(objectId)
-  const plans = documentsOf(database, 'CarePlan').find(
-    { ehrId: objectId },
-    { session, projection: { _id: 1 } },
-  )
-  const ids = (await plans.toArray()).map(({ _id }) => _id)
-  return [ehrRole(objectId, 'read'), ehrRole(objectId, 'write'), ...ids.flatMap(rolesOfPlan)]
-}

@@ -1,11 +1,14 @@
 import type { Collection } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { ehrRoles, planRoles } from '../access.ts'
 import type { Caller } from '../caller.ts'
 import { type Database, documentsOf, together } from '../database.ts'
 import { noteCreation } from '../ehr.ts'
 import { forgetChangesOfEhr } from '../history.ts'
 import type { ParseDocument } from '../parse-format.ts'
-import { contentsOf, forgetRemoval, remembered, removeContents } from '../removal.ts'
+import { contentsOf, forgetRemoval, remembered } from '../removal.ts'
+import { removeInSteps } from '../remove-in-steps.ts'
+import { removeRoles } from '../roles.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 import { takeTurns, turnsOf } from '../turns.ts'
 
@@ -134,11 +137,23 @@ export async function sweepRemovedEhrs(database: Database, now: Date): Promise<v
   const gone = await removedEhrs(database)
     .find(old, { projection: { _id: 1 } })
     .toArray()
-  for (const { _id } of gone) {
-    await forgetChangesOfEhr(database.db, _id)
-    await together(database, (session) => removeContents(database, session, 'Ehr', _id))
-    await documentsOf(database, 'Ehr').deleteOne({ _id, _rperm: [] })
-    await turnsOf(database).deleteOne({ _id })
-    await removedEhrs(database).deleteOne({ _id })
-  }
+  for (const { _id } of gone) await removeForGood(database, _id)
+}
+
+/** What is cut short is gone over again: that there was an EHR is forgotten last, and its plans after their contents. */
+async function removeForGood(database: Database, ehrId: string): Promise<void> {
+  await forgetChangesOfEhr(database.db, ehrId)
+  for (const name of contentsOf('Ehr'))
+    if (name !== 'CarePlan') await removeInSteps(documentsOf(database, name), { ehrId })
+  const plans = documentsOf(database, 'CarePlan')
+  await removeInSteps(plans, { ehrId }, (ids) =>
+    together(database, async (session) => {
+      await removeRoles(database, session, ids.flatMap(planRoles))
+      await plans.deleteMany({ _id: { $in: ids } }, { session })
+    }),
+  )
+  await together(database, (session) => removeRoles(database, session, ehrRoles(ehrId)))
+  await documentsOf(database, 'Ehr').deleteOne({ _id: ehrId, _rperm: [] })
+  await turnsOf(database).deleteOne({ _id: ehrId })
+  await removedEhrs(database).deleteOne({ _id: ehrId })
 }

@@ -109,6 +109,10 @@ describe('EHRs', () => {
       const event = { type: 'visit', title: 'Visit', start: '2026-03-01T08:30:00Z' }
       const gone = ok(await owner.call('POST', `/med/${ehrId}/event`, event), 201).id
       ok(await owner.call('DELETE', `/med/${ehrId}/event/${gone}`), 204)
+      // More than are removed in one step.
+      const hidden = { ehrId, _rperm: [ehrId], _wperm: [ehrId] }
+      const many = Array.from({ length: 1100 }, (_, i) => ({ _id: `${ehrId}${i}` as never, ...hidden }))
+      await service.db.collection('Event').insertMany(many)
       ok(await owner.call('DELETE', `/med/ehr/${ehrId}`), 204)
       const at = new Date(Date.now() - 30 * 86_400_000 - 1000)
       await removedEhrs(service).updateOne({ _id: ehrId }, { $set: { at } })
@@ -122,7 +126,7 @@ describe('EHRs', () => {
       assert.equal(await held('CarePlan', { ehrId }), 1, 'a day too early')
 
       await sweepRemovedEhrs(service, new Date(Date.now() + 86_400_000))
-      for (const name of ['Ehr', 'CarePlan', 'Goal', 'Task'])
+      for (const name of ['Ehr', 'CarePlan', 'Goal', 'Task', 'Event'])
         assert.equal(await held(name, name === 'Ehr' ? { _id: ehrId } : { ehrId }), 0)
       assert.equal(await held('history.changes', ofHistory), 0)
       assert.equal(await held('_Role', { name: { $regex: `${ehrId}|${planId}` } }), 0)
