@@ -6,8 +6,10 @@ import texts from './page-texts.json' with { type: 'json' }
 export const html = raw('text/html')
 
 const style = `body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:10vh auto;padding:0 1rem;color:#111}
-h1{font-size:1.5rem}label{display:block;margin:1rem 0}input[type=password]{display:block;width:100%;font:inherit;
-padding:.4rem;box-sizing:border-box}button{font:inherit;padding:.5rem 1.5rem;background:#0b5cad;color:#fff;border:0;
+h1{font-size:1.5rem}label{display:block;margin:1rem 0}input[type=password],input[type=email]{display:block;width:100%;
+font:inherit;padding:.4rem;box-sizing:border-box}table{border-collapse:collapse;margin:1rem 0}
+th,td{text-align:left;vertical-align:top;padding:.3rem 1rem .3rem 0;border-bottom:1px solid #bbb}
+button{font:inherit;padding:.5rem 1.5rem;background:#0b5cad;color:#fff;border:0;
 border-radius:.3rem}li{color:#a40000}`
 const styleHash = createHash('sha256').update(style).digest('base64')
 
@@ -26,6 +28,10 @@ export const languageOf = (tag: string | undefined): Language => (tag?.startsWit
 
 /** A sentence in the page's language. */
 export const words = (language: Language, text: PageText): string => texts[language][text]
+
+/** The sentence or word for it, or the name itself where there is none. */
+export const wordsFor = (language: Language, name: string): string =>
+  Object.hasOwn(texts.en, name) ? words(language, name as PageText) : name
 
 /** Markup, as opposed to text. */
 class Markup {

@@ -3,6 +3,7 @@ import { account } from './resources/account.ts'
 import { accountPages } from './resources/account-pages.ts'
 import { addresses } from './resources/address.ts'
 import { audit } from './resources/audit.ts'
+import { auditPages } from './resources/audit-pages.ts'
 import { carePlans } from './resources/care-plan.ts'
 import { carePlanHistory } from './resources/care-plan-history.ts'
 import { carePlanTemplates } from './resources/care-plan-template.ts'
@@ -44,6 +45,7 @@ export const table: readonly Operation[] = [
   ...accountPages,
   ...ehrs,
   ...audit,
+  ...auditPages,
   ...carePlans,
   ...goals,
   ...tasks,

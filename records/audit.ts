@@ -4,6 +4,7 @@ import { type Lane, type Lanes, openLanes } from './audit-lanes.ts'
 import { register, signHeads } from './audit-registry.ts'
 import { after, decodeCursor, encodeCursor } from './cursor.ts'
 import { createGroups } from './group.ts'
+import type { Page, PageOf } from './listing.ts'
 
 export type { Access, AuditEntry } from './audit-chain.ts'
 
@@ -118,15 +119,16 @@ function signRegularly({ db, key, clock, onFault }: AuditOptions, instance: numb
   }
 }
 
+export interface AccessPage extends PageOf {
+  /** A user whose own accesses are left out. */
+  without?: string
+}
+
 /** Who saw and changed an EHR's data, newest first: the subject's view. @throws MalformedRequest for a cursor that it did not give out */
-export async function listAccess(
-  db: Db,
-  ehrId: string,
-  page: { limit: number; cursor?: string | undefined; count?: boolean | undefined },
-): Promise<{ items: AuditEntry[]; next: string | null; total?: number }> {
+export async function listAccess(db: Db, ehrId: string, page: AccessPage): Promise<Page<AuditEntry>> {
   const from = page.cursor === undefined ? {} : after('at', -1, decodeCursor('audit', page.cursor))
   const found = await entriesOf(db)
-    .find({ ehrId, ...from })
+    .find({ ehrId, ...(page.without === undefined ? {} : { userId: { $ne: page.without } }), ...from })
     .sort({ at: -1, _id: -1 })
     .limit(page.limit + 1)
     .toArray()

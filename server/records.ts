@@ -1,3 +1,4 @@
+import { type Collection, type IndexDescription, MongoServerError } from 'mongodb'
 import type { Services } from '../path-api/services.ts'
 import type { SendMail } from '../records/accounts/mails.ts'
 import { auditIndexes, openAudit } from '../records/audit.ts'
@@ -36,9 +37,8 @@ export async function openRecords(
   const events = new Events(records, ehrs, carePlans)
   const services = { profiles: new Profiles(records), ehrs, carePlans, events }
   const needed = Object.values(services).flatMap((service) => service.indexes())
-  for (const [collection, indexes] of [...Object.entries(auditIndexes), ...needed]) {
-    if (indexes.length > 0) await db.collection(collection).createIndexes(indexes)
-  }
+  for (const [collection, indexes] of [...Object.entries(auditIndexes), ...needed])
+    for (const index of indexes) await makeIndex(db.collection(collection), index)
   const endChanges = repeat(
     () => carePlans.participants.changeAccess(),
     SECOND_MS,
@@ -50,6 +50,20 @@ export async function openRecords(
     await audit.close()
   }
   return { records, services, close }
+}
+
+/** MongoDB's IndexKeySpecsConflict. */
+const OTHER_KEY = 86
+
+/** An index of that name with another key is one of an earlier version of the service: it is made anew. */
+async function makeIndex(collection: Collection, index: IndexDescription): Promise<void> {
+  try {
+    await collection.createIndexes([index])
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === OTHER_KEY && index.name)) throw error
+    await collection.dropIndex(index.name)
+    await collection.createIndexes([index])
+  }
 }
 
 const SECOND_MS = 1000

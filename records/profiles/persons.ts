@@ -70,6 +70,17 @@ export class Persons {
     return before.picture
   }
 
+  /** How persons are called, by their ids: for whose record they looked at. Who has no person here has no name. */
+  async namesOf(mvUids: readonly string[]): Promise<Map<string, string>> {
+    const persons = this.#records.db.collection<{ _id: string; name: { displayName: string } }>(
+      'profile.persons',
+    )
+    const found = await persons
+      .find({ _id: { $in: [...new Set(mvUids)] } }, { projection: { name: 1 } })
+      .toArray()
+    return new Map(found.map(({ _id, name }) => [_id, name.displayName]))
+  }
+
   /**
    * Makes the person of an account that never had one, by the name that the account tells.
    * @returns false when there is no such account, or its person was removed on purpose
