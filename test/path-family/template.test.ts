@@ -59,6 +59,9 @@ describe('care-plan templates', () => {
         outline(plan.goals, ({ dueDate }) => (dueDate === null ? undefined : days(dueDate))),
         outline(template.goals, ({ dueDay }) => dueDay),
       )
+      for (const goal of template.goals)
+        for (const { dueDay } of goal.tasks)
+          assert.ok(dueDay <= goal.dueDay && goal.dueDay <= template.durationDays)
       const shown = await patient.call('GET', `careplan/${plan.id}`)
       assert.deepEqual([ok(shown), etagOf(shown)], [plan, etagOf(created)])
     })

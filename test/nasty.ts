@@ -1,0 +1,20 @@
+const nasty: unknown[] = [
+  ...[null, true, 0, -1, 1e308, 0.1, '', ' ', 'x'.repeat(100_000), '\u0000', '\ud800', '\u202e\u{1F600}'],
+  ...['$where', '../../etc/passwd', '9999-12-31', '0000-01-01', '-000001-01-01', '2016-12-31T23:59:60Z'],
+  ...[[], {}, [[]], { $gt: '' }, { __proto__: null, constructor: { prototype: 1 } }, { 'a.b': 1 }],
+]
+
+/** Every property, of members too, in turn with every nasty value. */
+export function* spoiled(example: Record<string, unknown>): Generator<Record<string, unknown>> {
+  for (const [name, value] of Object.entries(example)) {
+    for (const bad of nasty) yield { ...example, [name]: bad }
+    if (typeof value !== 'object' || value === null) continue
+    for (const member of spoiled(value as Record<string, unknown>)) yield { ...example, [name]: member }
+  }
+}
+
+/** Cursors that nobody has made, of a list. */
+export const forgedCursors = (list: string): string[] =>
+  [[list, 'd', 1e20, 'x'], [list, 'd', 'x', 'x'], [list, 'v', {}, 'x'], [list, 'v', 1e308, 'x'], []].map(
+    (parts) => Buffer.from(JSON.stringify(parts)).toString('base64url'),
+  )

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import type { TSchema } from '@sinclair/typebox'
+import { exampleOf } from '../../path-api/example.ts'
+import { Raw } from '../../path-api/media.ts'
+import type { Operation } from '../../path-api/operation.ts'
+import { table } from '../../path-api/table.ts'
+import { spoiled } from '../nasty.ts'
+import { newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
+import { newPerson, placesIn } from './people.ts'
+
+/** What is closed takes nothing more: closing comes last. */
+const closesLast = (one: Operation, other: Operation) =>
+  Number(one.path.endsWith('/close')) - Number(other.path.endsWith('/close'))
+
+/** Those that are there twice are the same below /med. */
+const operations = table
+  .filter(({ path, id }) => /^\/(ehr|med)(\/|$)/.test(path) && !id.includes('Medical'))
+  .sort(closesLast)
+
+describe('bad input to EHRs', function suite() {
+  this.timeout(60_000)
+  let patient: Patient
+  const ids: Record<string, string> = { guidelineId: 'asthma' }
+  before(async () => {
+    patient = await newPatient()
+    const nurse = await newPerson()
+    const planId = await newPlan(patient)
+    const goalId = await newGoal(patient, planId)
+    const part = { mvUid: nurse.mvUid, access: 'READ' }
+    const added = await patient.call('POST', `careplan/${planId}/participant`, part)
+    const event = { type: 'visit', title: 'x', start: '2026-03-01T09:00:00Z' }
+    const eventId = ok(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 201).id
+    Object.assign(ids, { ehrId: patient.ehrId, careplanId: planId, ownerId: planId, goalId, eventId })
+    ids.taskId = await newTask(patient, planId, goalId)
+    ids.participationId = ok(added, 201).participationId
+  })
+
+  const pathOf = ({ path }: Operation) => path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'x')
+
+  for (const operation of operations) {
+    const { body, method } = operation
+    if (body === undefined || body instanceof Raw) continue
+    it(`never breaks ${operation.id}, which names what is wrong`, async () => {
+      const { id: _, participationId: __, ...example } = exampleOf(body as TSchema) as Record<string, unknown>
+      const bodies = [...spoiled(example)]
+      for (let i = 0; i < bodies.length; i += 20) {
+        const sent = bodies
+          .slice(i, i + 20)
+          .map((bad) => patient.call(method.toUpperCase(), pathOf(operation), bad, { 'if-match': '*' }))
+        for (const [at, answer] of (await Promise.all(sent)).entries()) {
+          const told = `${answer.status} ${JSON.stringify(answer.body)}: ${JSON.stringify(bodies[i + at])}`
+          assert.ok(answer.status < 500, told.slice(0, 900))
+          if (!['invalid-input', 'rule-violated'].includes(answer.body.code)) continue
+          const places = placesIn(answer)
+          assert.ok(
+            places.length > 0 && places.every((place) => /^(path|body)\b/.test(place)),
+            told.slice(0, 900),
+          )
+        }
+      }
+    })
+  }
+})
