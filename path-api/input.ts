@@ -137,7 +137,9 @@ function decode(request: Request, body: Operation['body'], bytes: Buffer): unkno
   if (body === undefined) return undefined
   if (body instanceof Raw) return { type: mediaType(request), bytes } satisfies RawContent
   if (body instanceof Form) return coerced(new URLSearchParams(bytes.toString()), body.schema as TObject)
-  return bytes.length === 0 ? {} : parseJson(bytes)
+  if (bytes.length > 0) return parseJson(bytes)
+  // No body has no properties; where any may stand, it would empty what is there.
+  return body.additionalProperties === true ? undefined : {}
 }
 
 function readQuery(url: string, schema: TObject): Record<string, unknown> {

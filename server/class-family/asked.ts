@@ -59,6 +59,14 @@ function subqueriesIn(condition: unknown): Drawn[] {
   })
 }
 
+const COMBINATIONS = new Set(['$or', '$and', '$nor'])
+
+/** The conditions of a query on fields, also those that stand beside others in an `$or`. */
+export const conditionsIn = (where: Fields): [field: string, condition: unknown][] =>
+  Object.entries(where).flatMap(([name, value]): [string, unknown][] =>
+    COMBINATIONS.has(name) ? (value as Fields[]).flatMap(conditionsIn) : [[name, value]],
+  )
+
 function decoded(id: string): string {
   try {
     return decodeURIComponent(id)

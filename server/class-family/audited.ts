@@ -4,7 +4,7 @@ import type { Access } from '../../records/audit.ts'
 import type { Caller } from '../../records/caller.ts'
 import { accessesOf, attemptOf } from '../../records/resource.ts'
 import type { Records } from '../../records/transaction.ts'
-import { type Drawn, isRecord, type Question, questionOf } from './asked.ts'
+import { conditionsIn, type Drawn, isRecord, type Question, questionOf } from './asked.ts'
 import type { Call } from './call.ts'
 import { distinctValues } from './distinct.ts'
 import type { ParseRequest } from './parse-request.ts'
@@ -37,10 +37,9 @@ export function auditAnswer(req: ParseRequest, res: Response, calls: Call[], rec
   const caller = identityOf(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
   const asking = { req, records, caller }
   res.json = (body: unknown) => {
-    const answers = Array.isArray(body) ? body.map(({ success, error }) => success ?? error) : [body]
-    Promise.all(
-      questions.map((question, i) => (question ? accessesIn(asking, question, answers[i] ?? {}) : [])),
-    )
+    // A batch that is refused as a whole has one answer for all of its parts.
+    const answerOf = (i: number) => (Array.isArray(body) ? (body[i].success ?? body[i].error) : body)
+    Promise.all(questions.map((question, i) => (question ? accessesIn(asking, question, answerOf(i)) : [])))
       .then((accesses) => accesses.flat())
       .then((accesses) => (accesses.length > 0 ? records.audit.record(...accesses) : undefined))
       .then(
@@ -74,10 +73,11 @@ async function accessesIn(asking: Asking, question: Question, answer: Answer): P
 }
 
 /** What was asked by, without the values. */
-const whatOf = ({ action, where }: Pick<Question, 'action' | 'where'>) => ({
-  action,
-  ...(action === 'query' ? { asked: Object.keys(where).sort().join(' ') } : {}),
-})
+function whatOf({ action, where }: Pick<Question, 'action' | 'where'>): Pick<Access, 'action' | 'asked'> {
+  if (action !== 'query') return { action }
+  const fields = new Set(conditionsIn(where).map(([field]) => field))
+  return { action, asked: [...fields].sort().join(' ') }
+}
 
 /** The objects in an answer, also those that it includes where another one points at them. */
 async function shownIn({ records, caller }: Asking, question: Question, answer: Answer): Promise<Access[]> {
@@ -134,13 +134,13 @@ async function soughtIn(
   const { className, id, where } = question
   const kind = audited(className)
   const what = { ...whatOf(question), outcome }
-  const ids = id === undefined ? named(where.objectId) : [id]
-  const ehrIds = id === undefined ? named(where.ehrId) : []
+  const ids = id === undefined ? named(where, 'objectId') : [id]
+  const ehrIds = id === undefined ? named(where, 'ehrId') : []
   let places: Fields[] = ehrIds.map((ehrId) => ({ id: ids[0], ehrId }))
   for (const [holder, holders] of [
     [className, ids],
-    ['CarePlan', named(where.carePlanId)],
-    ['Goal', named(where.goalId)],
+    ['CarePlan', named(where, 'carePlanId')],
+    ['Goal', named(where, 'goalId')],
   ] as const) {
     if (places.length > 0) break
     const found = await placed(
@@ -153,11 +153,14 @@ async function soughtIn(
   return (places.length > 0 ? places : [{}]).flatMap((place) => attemptOf(kind, caller, what, place))
 }
 
-/** The ids that a condition names: one, or a list of them. */
-function named(condition: unknown): string[] {
-  const { $eq, $in } = (condition ?? {}) as Fields
-  return [condition, $eq, $in].flat().filter((id) => typeof id === 'string')
-}
+/** The ids that are asked for in a field. */
+const named = (where: Fields, field: string): string[] =>
+  conditionsIn(where)
+    .filter(([name]) => name === field)
+    .flatMap(([, condition]) => {
+      const { $eq, $in } = (condition ?? {}) as Fields
+      return [condition, $eq, $in].flat().filter((id) => typeof id === 'string')
+    })
 
 /** The objects with the EHRs that they belong to; a client may have left that property out of what it asked for. */
 async function placed(records: Records, className: string, objects: Fields[]): Promise<Fields[]> {

@@ -123,7 +123,9 @@ const methods = new Set<unknown>(['GET', 'POST', 'PUT', 'DELETE'])
 
 /** The parts of a batch, their paths as Parse will route them. Parse checks their number. */
 async function batchedCalls({ body, originalUrl, config }: ParseRequest): Promise<Call[]> {
-  const { requests } = (body ?? {}) as { requests?: unknown }
+  const { requests, transaction } = (body ?? {}) as { requests?: unknown; transaction?: unknown }
+  // Triggers write beside it, and Parse answers 500 when a part of it fails.
+  if (transaction) throw new Refusal(400, code.invalidJson, 'a batch cannot be a transaction')
   if (!Array.isArray(requests)) throw new Refusal(400, code.invalidJson, 'requests must be an array')
   const { routablePaths } = await loadParseServer()
   const routed = routablePaths(originalUrl, config.serverURL, config.publicServerURL)

@@ -71,7 +71,10 @@ describe('the audit of the class family, where no object of the class is shown',
       `query Custom done ${customId} payload.systolic`,
     ])
     const inQuery = { $or: [{ 'payload.pointer': { $inQuery: query } }, { modelClassName: 'x' }] }
-    assert.deepEqual(await lines('classes/Custom', inQuery), [asked, `query Custom done ${customId} $or`])
+    assert.deepEqual(await lines('classes/Custom', inQuery), [
+      asked,
+      `query Custom done ${customId} modelClassName payload.pointer`,
+    ])
     const nested = { objectId: { $select: { key: 'carePlanId', query } } }
     const deep = {
       carePlanId: { $select: { key: 'objectId', query: { className: 'CarePlan', where: nested } } },
@@ -107,6 +110,9 @@ describe('the audit of the class family, where no object of the class is shown',
     assert.deepEqual(await asked({ carePlanId }), ['query Goal done  carePlanId'])
     assert.deepEqual(await asked({ carePlanId: { $in: [carePlanId, 'x'] } }), ['query Goal done  carePlanId'])
     assert.deepEqual(await asked({ ehrId: { $in: [ehrId] } }), ['query Goal done  ehrId'])
+    assert.deepEqual(await asked({ $or: [{ name: 'x' }, { $and: [{ ehrId }] }] }), [
+      'query Goal done  ehrId name',
+    ])
     const written = await linesOf(() => theirs.post('BloodPressure', newPressure(carePlanId)).expect(404))
     assert.deepEqual(written, ['create BloodPressure denied'])
     const encoded = `%${carePlanId.charCodeAt(0).toString(16)}${carePlanId.slice(1)}`
@@ -124,6 +130,11 @@ describe('the audit of the class family, where no object of the class is shown',
     const body = { where: { name: { $regex: '^(a+)+$' } } }
     const unsafe = { requests: [{ method: 'GET', path: '/1/./classes/CarePlan', body }] }
     await request().post('/1/batch').set(patient.headers).send(unsafe).expect(400)
+    const nested = { requests: [...requests.slice(0, 2), { method: 'POST', path: '/1/batch', body: {} }] }
+    const refused = await linesOf(() =>
+      request().post('/1/batch').set(patient.headers).send(nested).expect(400),
+    )
+    assert.deepEqual(refused, Array(2).fill(`read CarePlan refused ${carePlanId}`))
   })
 
   it('knows the master key, which opens no other route', async () => {

@@ -214,6 +214,7 @@ describe('class family: errors', () => {
       { requests: [{ method: 'GET', path: 'nowhere' }] },
       { requests: [{ method: 'POST', path: '/1/batch', body: { requests: [] } }] },
       { requests: Array.from({ length: 51 }, () => get) },
+      { requests: [get], transaction: true },
     ]) {
       const { status, body: answer } = await batch(body)
       assert.equal(status, 400, JSON.stringify(body).slice(0, 100))

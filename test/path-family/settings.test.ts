@@ -73,6 +73,9 @@ describe('settings of a care plan', () => {
     }
     for (const text of ['{"n":1e400}', '{"n":[-1e999]}', '{"a":"\\ud800"}', '{"\\udc00":1}'])
       assert.equal((await send(text)).status, 400, text)
+    const { status } = await send('')
+    assert.equal(status, 400)
+    assert.deepEqual(ok(await patient.call('GET', path())), {})
     const text = `{"a":"\\ud83d\\ude00","b":"${'é'.repeat(32_000)}"}`
     assert.equal((await send(text)).status, 200)
     assert.deepEqual(ok(await patient.call('GET', path())), JSON.parse(text))
