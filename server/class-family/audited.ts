@@ -83,24 +83,27 @@ function whatOf({ action, where }: Pick<Question, 'action' | 'where'>): Pick<Acc
 async function shownIn({ records, caller }: Asking, question: Question, answer: Answer): Promise<Access[]> {
   if (question.distinct) return []
   const results: Fields[] = Array.isArray(answer.results) ? answer.results : [answer]
-  const found = results.flatMap((object) => [
-    { ...object, className: question.className },
-    ...Object.values(object).flatMap(includedIn),
-  ])
-  const shown = found.filter(({ className, objectId }) => isRecord(className) && typeof objectId === 'string')
-  const classNames = [...new Set(shown.map(({ className }) => className as string))]
-  const accesses = classNames.map(async (name) => {
-    const objects = shown.filter(({ className }) => className === name)
-    return accessesOf(audited(name), caller, whatOf(question), await placed(records, name, objects))
+  const byClass = new Map<unknown, Fields[]>([[question.className, results]])
+  for (const object of includedIn(results, [])) {
+    const { className } = object
+    byClass.set(className, [...(byClass.get(className) ?? []), object])
+  }
+  const accesses = [...byClass].map(async ([className, objects]) => {
+    if (!isRecord(className)) return []
+    const shown = objects.filter(({ objectId }) => typeof objectId === 'string')
+    return accessesOf(audited(className), caller, whatOf(question), await placed(records, className, shown))
   })
   return (await Promise.all(accesses)).flat()
 }
 
 /** No client can store an object with this type: it stands where a pointer was. */
-function includedIn(value: unknown): Fields[] {
-  if (typeof value !== 'object' || value === null) return []
-  const inner = Object.values(value).flatMap(includedIn)
-  return (value as Fields).__type === 'Object' ? [value as Fields, ...inner] : inner
+function includedIn(value: object, found: Fields[]): Fields[] {
+  for (const inner of Object.values(value)) {
+    if (typeof inner !== 'object' || inner === null) continue
+    if (inner.__type === 'Object') found.push(inner)
+    includedIn(inner, found)
+  }
+  return found
 }
 
 /** What an answer tells without showing objects: how many there are, their values, what a subquery found. */
