@@ -1,4 +1,4 @@
-import type { Collection } from 'mongodb'
+import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { ehrRoles, planRoles } from '../access.ts'
 import type { Caller } from '../caller.ts'
@@ -20,6 +20,8 @@ export interface RemovedEhr {
   document: ParseDocument
   /** Whether it was the one that came with its subject's account. */
   ofAccount: boolean
+  /** When what was written into it meanwhile was last hidden. */
+  sweptAt?: Date
 }
 
 const DAY_MS = 86_400_000
@@ -55,7 +57,7 @@ export async function removeSoftly(
     ofAccount: account.modifiedCount > 0,
   }
   await removedEhrs(records).replaceOne({ _id: ehrId }, removed, { session, upsert: true })
-  await hide(records, ehrId, tx)
+  await hide(records, session, ehrId)
 }
 
 /**
@@ -79,14 +81,14 @@ export async function leaveToParse(
 }
 
 /** Hides what belongs to the EHR and is not hidden yet. */
-async function hide(database: Database, ehrId: string, tx?: Transaction): Promise<void> {
+async function hide(database: Database, session: ClientSession, ehrId: string): Promise<void> {
   for (const name of contentsOf('Ehr')) {
     await database.db
       .collection(name)
       .updateMany(
         { ehrId, _rperm: { $not: { $regex: `^${MARK}` } } },
         [{ $set: permissionsBy({ $concat: [MARK, '$$who'] }) }],
-        tx ? { session: tx.session } : {},
+        { session },
       )
   }
 }
@@ -132,13 +134,20 @@ export async function restoreRemoved(
 export async function sweepRemovedEhrs(database: Database, now: Date): Promise<void> {
   const ago = (milliseconds: number) => new Date(now.getTime() - milliseconds)
   const recent = { at: { $gt: ago(3 * LONGEST_REQUEST_MS) } }
-  for await (const { _id } of removedEhrs(database).find(recent)) await hide(database, _id)
+  for await (const { _id } of removedEhrs(database).find(recent)) await hideAgain(database, _id, now)
   const old = { at: { $lt: ago(RESTORABLE_MS + DAY_MS) } }
   const gone = await removedEhrs(database)
     .find(old, { projection: { _id: 1 } })
     .toArray()
   for (const { _id } of gone) await removeForGood(database, _id)
 }
+
+/** Hides what was written since, unless the EHR is being brought back: either of the two sees what the other has done. */
+const hideAgain = (database: Database, _id: string, sweptAt: Date): Promise<void> =>
+  together(database, async (session) => {
+    const removed = await removedEhrs(database).updateOne({ _id }, { $set: { sweptAt } }, { session })
+    if (removed.matchedCount > 0) await hide(database, session, _id)
+  })
 
 /** What is cut short is gone over again: that there was an EHR is forgotten last, and its plans after their contents. */
 async function removeForGood(database: Database, ehrId: string): Promise<void> {

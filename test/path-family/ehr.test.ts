@@ -92,6 +92,25 @@ describe('EHRs', () => {
       assert.ok(audit.includes('delete Ehr done') && audit.includes('create Ehr done'))
     })
 
+    it('stay there when a sweep meets the one who brings them back', async () => {
+      const { owner, path } = await filled()
+      ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
+      const { client, db } = service
+      /** What the sweep read of the EHRs that were removed is out of date when it goes on. */
+      async function* find(filter: object) {
+        const ours = { ...filter, _id: owner.ehrId as never }
+        for await (const one of db.collection('ehr.removed').find(ours)) {
+          ok(await admin.call('POST', `/med/ehr/${owner.ehrId}/restore`))
+          yield one
+        }
+      }
+      const first = [{ find }]
+      const collection = (name: string) =>
+        (name === 'ehr.removed' && first.pop()) || service.db.collection(name)
+      await sweepRemovedEhrs({ client, db: { collection } as unknown as typeof db }, new Date())
+      ok(await owner.call('GET', path))
+    })
+
     it('are deleted by their subject or an administrator, at the version that they name', async () => {
       const { owner } = await filled()
       const path = `/med/ehr/${owner.ehrId}`
