@@ -98,6 +98,15 @@ describe('the service as a process', function suite() {
       assert.ok(help.output().includes(name), name)
   })
 
+  it('has commands that say how they are used', async () => {
+    const commands = ['admin', 'audit', 'openapi', 'embedded-mongo/main'].map((name) => `server/${name}`)
+    for (const command of [...commands, 'bench/main', 'bench/embedded-mongo']) {
+      const { stdout, stderr } = await shell(process.execPath, [`dist/${command}.js`, '--help'])
+      assert.match(stdout, /Usage: |npm run /, command)
+      assert.ok(stdout.length < 2_000 && stderr === '', command)
+    }
+  })
+
   /** A client of a running service, with its keys. */
   function clientOf({ url, dataDir }: ServiceProcess) {
     const { applicationId, restApiKey } = JSON.parse(readFileSync(join(dataDir, 'keys.json'), 'utf8'))
