@@ -35,6 +35,8 @@ const backTo = (lang: string | undefined, more: Record<string, string> = {}) =>
 
 /** Lines on a page. */
 const LINES = 100
+/** Most of them are the patient's own, as a rule. */
+const LOOKED_AT = 1000
 
 /** Who looked at his record, for a patient without an app: works without scripts. */
 export const auditPages = [
@@ -60,16 +62,15 @@ export const auditPages = [
     ) => {
       const language = languageOf(lang)
       if (caller === undefined) return loginPage(language, failed)
-      const { items } = await ehrs.list(caller, { limit: 1000 })
-      const mine = items.filter(({ subjectId }) => subjectId === caller.userId).map((ehr) => ehr.id)
+      const mine = (await ehrs.ownOf(caller)).map((ehr) => ehr.id)
       const shown = mine.find((one) => one === ehrId) ?? mine[0]
       if (shown === undefined)
         return page(language, 'accesses', markup`<p>${words(language, 'noRecord')}</p>`, leaveForm(language))
-      const without = own ? {} : { without: caller.userId }
-      const found = await ehrs.accesses(caller, shown, { limit: LINES, cursor, ...without })
-      const names = await profiles.persons.namesOf(found.items.map(({ userId }) => userId))
+      const found = await ehrs.accesses(caller, shown, { limit: own ? LINES : LOOKED_AT, cursor })
+      const items = own ? found.items : found.items.filter(({ userId }) => userId !== caller.userId)
+      const names = await profiles.persons.namesOf(items.map(({ userId }) => userId))
       names.set(caller.userId, words(language, 'you'))
-      return accessPage(language, { ...found, names, own, ehrId: shown })
+      return accessPage(language, { items, next: found.next, names, own, ehrId: shown })
     },
   }),
   operation({

@@ -4,7 +4,7 @@ import { Ehr } from '../../schemas/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { pathForm } from '../../schemas/path-form.ts'
 import { ehrPermissions } from '../access.ts'
-import { type AccessPage, type AuditEntry, listAccess } from '../audit.ts'
+import { type AuditEntry, listAccess } from '../audit.ts'
 import { type Caller, isAdmin } from '../caller.ts'
 import type { IfMatch } from '../decisions.ts'
 import { governsEhr } from '../ehr.ts'
@@ -47,6 +47,12 @@ export class Ehrs {
     return this.store.list(caller, 'newest', { where: {}, ...page })
   }
 
+  /** Those whose subject the caller is, the newest first. */
+  async ownOf(caller: Caller): Promise<StoredEhr[]> {
+    const where = { subjectId: caller.userId }
+    return (await this.store.list(caller, 'newest', { where, limit: 1000 })).items
+  }
+
   /** @throws NotFound */
   get(caller: Caller, id: string): Promise<StoredEhr> {
     return this.store.get(caller, { id })
@@ -86,7 +92,7 @@ export class Ehrs {
    * Who saw and changed what of an EHR, the newest first. Its own reader is in it too.
    * @throws NotFound; Forbidden for one who is neither its subject nor an administrator
    */
-  async accesses(caller: Caller, ehrId: string, page: AccessPage): Promise<Page<AuditEntry>> {
+  async accesses(caller: Caller, ehrId: string, page: PageOf): Promise<Page<AuditEntry>> {
     const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
     await this.#requireGoverning(by, await this.get(by, ehrId), 'query')
     return listAccess(this.#records.db, ehrId, page)

@@ -90,6 +90,8 @@ describe('the page that shows a patient who looked at his record', () => {
       .expect(200)
     assert.match(answer.text, /health record/)
     assert.doesNotMatch(answer.text, /– refused|without success/)
+    const others = { ehrId: patient.ehrId, userId: nurse.mvUid, action: 'query', type: 'Ehr' }
+    assert.equal(await service.db.collection('audit.entries').countDocuments(others), 0)
     assert.doesNotMatch(answer.text, /<script|\son\w+=/i)
   })
 
@@ -97,6 +99,8 @@ describe('the page that shows a patient who looked at his record', () => {
     const other = await newPatient()
     for (let i = 0; i < 101; i++) ok(await other.call('GET', 'careplan'))
     const headers = { Authorization: `Bearer ${other.authToken}` }
+    const nobody = await request().get('/ehr/audit').set(headers).expect(200)
+    assert.match(nobody.text, /Nobody, in the time/)
     const first = await request().get('/ehr/audit?own=true').set(headers).expect(200)
     assert.equal(first.text.match(/<tr>\s*<td>/g)?.length, 100)
     const next = /rel="next" href="(audit[^"]+)"/.exec(first.text)?.[1]?.replaceAll(/&#38;|&amp;/g, '&')
