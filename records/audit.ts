@@ -120,7 +120,7 @@ function signRegularly({ db, key, clock, onFault }: AuditOptions, instance: numb
 }
 
 /** Who saw and changed an EHR's data, newest first: the subject's view. @throws MalformedRequest for a cursor that it did not give out */
-export async function listAccess(db: Db, ehrId: string, page: AccessPage): Promise<Page<AuditEntry>> {
+export async function listAccess(db: Db, ehrId: string, page: PageOf): Promise<Page<AuditEntry>> {
   const from = page.cursor === undefined ? {} : after('at', -1, decodeCursor('audit', page.cursor))
   const found = await entriesOf(db)
     .find({ ehrId, ...from })
