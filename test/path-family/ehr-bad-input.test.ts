@@ -4,7 +4,7 @@ import { exampleOf } from '../../path-api/example.ts'
 import { Raw } from '../../path-api/media.ts'
 import type { Operation } from '../../path-api/operation.ts'
 import { table } from '../../path-api/table.ts'
-import { spoiled } from '../nasty.ts'
+import { forgedCursors, spoiled } from '../nasty.ts'
 import { newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
 import { newPerson, placesIn } from './people.ts'
 
@@ -60,4 +60,32 @@ describe('bad input to EHRs', function suite() {
       }
     })
   }
+
+  it('never breaks a list', async () => {
+    const names = [
+      ...['Ehr.newest', 'CarePlan.newest', 'Task.byDueDate', 'plan.participants.ofPlan'],
+      ...['Event.ofEhr', 'history', 'audit', 'templates'],
+    ]
+    const cursors = names.flatMap(forgedCursors).map((cursor) => `cursor=${cursor}`)
+    for (const operation of operations.filter(({ query }) => 'cursor' in query.properties)) {
+      const filters = Object.keys(operation.query.properties).flatMap((name) =>
+        [
+          '',
+          '%00',
+          '%ff',
+          '%ed%a0%80',
+          '0000-01-01',
+          '9999-12-31T23:59:59-12:00',
+          '[$ne]',
+          '-1',
+          '1e400',
+        ].map((value) => `${name}=${value}`),
+      )
+      const answers = [...cursors, ...filters].map(async (query) => {
+        const { status, body } = await patient.call('GET', `${pathOf(operation)}?${query}`)
+        assert.ok(status < 500, `${operation.id} ${query}: ${JSON.stringify(body)}`)
+      })
+      await Promise.all(answers)
+    }
+  })
 })
