@@ -21,7 +21,7 @@ const language = Type.String({ pattern: '^[a-z]{2}$', description: 'Language (IS
 function shape<W extends TSchema>(words: (schema: TString) => W) {
   const ofTask = {
     name: words(line('What is to be done', 'Measure for a week')),
-    description: Type.Optional(words(text('How it is to be done', 'Morning and evening'))),
+    description: Type.Optional(words({ ...Task.properties.description, examples: ['Morning and evening'] })),
     dueDay,
     priority: Task.properties.priority,
     repeat: Task.properties.repeat,

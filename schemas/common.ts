@@ -17,9 +17,9 @@ export const id = (of: string, example?: string) =>
 export const line = (description: string, ...examples: string[]) =>
   Type.String({ minLength: 1, maxLength: 200, description, ...(examples.length > 0 ? { examples } : {}) })
 
-/** Free text of up to 10,000 characters. */
-export const text = (description: string, example?: string) =>
-  Type.String({ maxLength: 10_000, description, ...(example && { examples: [example] }) })
+/** Free text. */
+export const text = (description: string, example?: string, maxLength = 10_000) =>
+  Type.String({ maxLength, description, ...(example && { examples: [example] }) })
 
 const mustBeMoment = { sentence: 'must be {"__type":"Date","iso":"<time in UTC>"}' }
 

@@ -10,6 +10,9 @@ const repeat = Type.Object(
   { additionalProperties: false, description: 'How often it is to be done, until the task is closed' },
 )
 
+/** A plan may hold 10,000 tasks, and is read as a whole: their texts are short. */
+const ofTask = (description: string, example: string) => text(description, example, 1000)
+
 export const Task = closed('Task', 'A task of a goal', {
   ...kept,
   ehrId: id('the EHR', 'e5RtGb81Xz'),
@@ -17,13 +20,13 @@ export const Task = closed('Task', 'A task of a goal', {
   goalId: id('the goal that it serves', 'g3HjKl56Ty'),
   name: line('What is to be done', 'Measure blood pressure'),
   dueDate: Type.Optional(moment('When it should be done')),
-  description: Type.Optional(text('How it is to be done', 'Sitting, after five minutes of rest')),
+  description: Type.Optional(ofTask('How it is to be done', 'Sitting, after five minutes of rest')),
   assignee: Type.Optional(line('Who is to do it: a user id, or another person reference', 'n4Fq2LxT0a')),
   priority: Type.Optional(PriorityEnum),
   repeat: Type.Optional(repeat),
-  notes: Type.Optional(text('Notes on the task', 'Left arm')),
+  notes: Type.Optional(ofTask('Notes on the task', 'Left arm')),
   achievementDate: Type.Optional(moment('Actual end date')),
-  outcome: Type.Optional(text('What came of the task', 'Done for a week')),
+  outcome: Type.Optional(ofTask('What came of the task', 'Done for a week')),
   status: StatusEnum,
 })
 export type Task = Static<typeof Task>

@@ -59,10 +59,11 @@ describe('tasks', () => {
       priority: 'high',
       repeat: { every: 0, period: 'YEAR', until: '2027-01-01' },
       dueDate: 'soon',
+      notes: 'x'.repeat(1001),
     }
     const answer = await patient.call('POST', at(), wrong)
     refused(answer, 400, 'invalid-input')
-    const places = ['dueDate', 'priority', 'repeat.every', 'repeat.period', 'repeat.until']
+    const places = ['dueDate', 'notes', 'priority', 'repeat.every', 'repeat.period', 'repeat.until']
     assert.deepEqual(
       placesIn(answer).sort(),
       places.map((place) => `body.${place}`),
