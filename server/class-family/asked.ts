@@ -36,9 +36,11 @@ const ACTIONS: Record<string, Access['action']> = {
 
 /** @returns undefined when no health data is asked for. Conditions are copied: Parse changes them while it works. */
 export function questionOf({ method, path, carrier }: Call): Question | undefined {
-  const [, className = '_User', id] = /^\/(?:classes\/(\w+)|users)(?:\/([^/]+))?\/?$/i.exec(path) ?? []
-  const action = id === undefined && method !== 'POST' ? 'query' : ACTIONS[String(method)]
-  if (action === undefined) return undefined
+  const found = /^\/(?:classes\/(\w+)|users)(?:\/([^/]+))?\/?$/i.exec(path)
+  const did = ACTIONS[String(method)]
+  if (!found || did === undefined) return undefined
+  const [, className = '_User', id] = found
+  const action = did === 'read' && id === undefined ? 'query' : did
   const { where = {}, distinct, ehrId, carePlanId, goalId } = (carrier.body ?? {}) as Fields
   const conditions = action === 'query' ? (structuredClone(where) as Fields) : { ehrId, carePlanId, goalId }
   const subqueries = action === 'query' ? subqueriesIn(where) : []

@@ -222,6 +222,15 @@ describe('class family: errors', () => {
     }
   })
 
+  it('reads no query into what is none', async () => {
+    for (const where of [{ $or: 5 }, { x: { $inQuery: { className: 'CarePlan', where: 5 } } }])
+      for (const method of ['put', 'delete', 'post'] as const)
+        for (const path of ['classes/CarePlan', 'classes/CarePlan/x', 'users', 'functions/bmi']) {
+          const { status } = await request()[method](`/1/${path}`).set(user.headers).send({ where })
+          assert.ok(status >= 400 && status < 500, `${method} ${path} ${status}`)
+        }
+  })
+
   it('refuses an atomic change of a field of another type', async () => {
     const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
     const plan = await request()
