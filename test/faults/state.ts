@@ -42,7 +42,8 @@ export function seen(state: State, subjectId: string): string[] {
   )
   const words = new Map<string, string>([[subjectId, 'subject']])
   for (const id of ehrIds) words.set(id, 'EHR')
-  for (const { name, one } of records) words.set(String(one._id), name)
+  // The settings of a plan have its id.
+  for (const { name, one } of records) if (!words.has(one._id)) words.set(one._id, name)
   const guests = all(state, '_User').filter(({ email }) => email.endsWith(`@${subjectId}.example.org`))
   for (const { _id, email } of guests) words.set(_id, email.split('@')[0])
 

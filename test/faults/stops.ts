@@ -1,8 +1,8 @@
 /**
- * Preloaded into the service (`node --import stops.js server/main.js`): a request that carries `x-stop-before: <n>` goes
- * no further than its n-th moment, as if the process had been killed there. The moments of a request are the
- * writes that it sends to the database, the steps of its transactions among them, and its answer. From then on nothing
- * of it happens any more; other requests go on, until the test kills the process with all that was stopped in it.
+ * Preloaded into the service (`node --import stops.js server/main.js`): of a request that carries `x-stop-before: <n>`
+ * the n-th moment never comes, as if the process had been killed there; what does not wait for it goes on. The moments
+ * of a request are the writes that it sends to the database, the steps of its transactions among them, and its answer.
+ * Other requests go on, until the test kills the process with all that was stopped in it.
  *
  *     GET /stops/<x-request-id>   how far that request is, as soon as it rests
  */
@@ -66,11 +66,11 @@ function momentOf(command: Command, options: Options | undefined): string | unde
   return options?.session?.inTransaction() ? `${write} in a transaction` : write
 }
 
-/** Never returns at the moment at which the request is to stop, nor at any later one. */
+/** Never returns at the moment before which the request is to stop. */
 async function reach(course: Course, moment: string): Promise<void> {
   course.moments.push(moment)
   course.movedAt = performance.now()
-  if (course.moments.length < course.before) return
+  if (course.moments.length !== course.before) return
   course.stopped = true
   await new Promise(() => {})
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Db, MongoClient } from 'mongodb'
 import { Clinic, type Place } from './clinic.ts'
@@ -24,8 +25,11 @@ interface Trial {
 }
 
 /** A trial in an EHR of its own. */
-interface Attempt extends Trial {
+interface Attempt {
+  trial: Trial
   place: Place
+  /** Whether it was stopped at its moment, not before. */
+  reached: boolean
   /** What was seen when the service had been killed. */
   left: string[]
 }
@@ -37,7 +41,9 @@ export interface Scene {
   start(): Promise<Victim>
 }
 
-/** Requests that are sent side by side while nothing is to be stopped. */
+/** Services that run at the same time. */
+const SERVICES = 2
+/** Requests that are sent side by side to one while nothing is to be stopped. */
 const SIDE_BY_SIDE = 10
 
 /**
@@ -65,7 +71,6 @@ export class Trials {
     await victim.kill()
     let kills = 1
     let waiting = courses.flatMap((course) => course.moments.map((_, i) => ({ course, moment: i + 1 })))
-    waiting.sort((a, b) => sharing(a) - sharing(b))
     for (let cut: Attempt[] = []; waiting.length > 0 || cut.length > 0; kills += 1)
       [waiting, cut] = await trials.#round(waiting, cut)
     return { courses, kills }
@@ -84,40 +89,57 @@ export class Trials {
   }
 
   /**
-   * Sends again what was cut short in the last service, stops what waits in a new one, and kills it.
+   * Sends again what was cut short in the last services, stops what waits in new ones, and kills them.
    * @returns what still waits, and what was cut short now
    */
   async #round(waiting: Trial[], cut: Attempt[]): Promise<[Trial[], Attempt[]]> {
-    const victim = await this.#scene.start()
-    await sideBySide(cut, (attempt) => this.#sendAgain(victim, attempt))
-    const attempts = await sideBySide(waiting, async (trial) => ({
-      ...trial,
-      place: await this.#newPlace(victim, trial.course.write),
-      left: [] as string[],
+    const batches = dealt(waiting, waiting.length > 1 ? SERVICES : 1).map(thatCanBeStopped)
+    const services = await Promise.all(batches.map(() => this.#scene.start()))
+    const again = dealt(cut, services.length)
+    const attempts = await Promise.all(
+      services.map(async (victim, i) => {
+        await sideBySide(again[i] ?? [], (attempt) => this.#sendAgain(victim, attempt))
+        return this.#stopAll(victim, batches[i] ?? [])
+      }),
+    )
+    await Promise.all(services.map((victim) => victim.kill()))
+    const cutNow = attempts.flat()
+    await this.#look(cut, cutNow)
+    const reached = new Set(cutNow.filter((attempt) => attempt.reached).map(({ trial }) => trial))
+    const still = waiting.filter((trial) => !reached.has(trial))
+    assert.ok(still.length < waiting.length || waiting.length === 0, 'nothing was stopped where it should be')
+    await this.#letTimePass()
+    return [still, cutNow]
+  }
+
+  /** Lets the trials run, each until its moment or until it waits for one that was stopped. */
+  async #stopAll(victim: Victim, trials: Trial[]): Promise<Attempt[]> {
+    const attempts = await sideBySide(trials, async (trial) => ({
+      ...{ trial, place: await this.#newPlace(victim, trial.course.write) },
+      ...{ left: [], reached: false },
     }))
     // One after the other: what is done for several requests at once is done by the first of them.
-    for (const { course, moment, place } of attempts)
-      await victim.stop(place.name, moment, this.#callOf(course.write, place))
-    const reached = await sideBySide(attempts, async ({ place, moment }) => {
-      const { moments, answered } = await victim.progress(place.name)
-      return !answered && moments.length >= moment - 1
+    for (const { trial, place } of attempts)
+      await victim.stop(place.name, trial.moment, this.#callOf(trial.course.write, place))
+    // What does not wait for what was stopped comes to its end.
+    await sleep(100)
+    return sideBySide(attempts, async (attempt) => {
+      const { moments, stopped, answered } = await victim.progress(attempt.place.name)
+      const waits = !answered && moments.length === attempt.trial.moment - 1
+      return { ...attempt, reached: stopped || waits }
     })
-    await victim.kill()
+  }
 
+  /** Looks at what the killed services have left. */
+  async #look(sentAgain: Attempt[], cut: Attempt[]): Promise<void> {
+    const { db, auditKey } = this.#scene
     const state = await this.#state()
-    assert.deepEqual(await faultsIn(this.#scene.db, this.#scene.auditKey, state, this.#known), [])
-    for (const attempt of cut) expect(attempt, 'sent again', state, [attempt.course.after])
-    for (const attempt of attempts) {
-      const { before, after } = attempt.course
+    assert.deepEqual(await faultsIn(db, auditKey, state, this.#known), [])
+    for (const attempt of sentAgain) expect(attempt, 'sent again', state, [attempt.trial.course.after])
+    for (const attempt of cut) {
+      const { before, after } = attempt.trial.course
       attempt.left = expect(attempt, 'killed', state, [before, after])
     }
-    const still = waiting.filter((_, i) => !reached[i])
-    assert.ok(
-      still.length < waiting.length || waiting.length === 0,
-      'nothing could be stopped where it should',
-    )
-    await this.#letTimePass()
-    return [still, attempts]
   }
 
   async #newPlace(victim: Victim, { given }: Write): Promise<Place> {
@@ -131,7 +153,7 @@ export class Trials {
     return this.#clinic.signed({ ...asked, ...once })
   }
 
-  async #sendAgain(victim: Victim, { course, moment, place, left }: Attempt): Promise<void> {
+  async #sendAgain(victim: Victim, { trial: { course, moment }, place, left }: Attempt): Promise<void> {
     const happened = isDeepStrictEqual(left, course.after)
     if (happened && course.write.makesAnother) return
     const call = this.#callOf(course.write, place)
@@ -154,16 +176,38 @@ export class Trials {
   }
 }
 
-/** Last comes what requests wait for that are written together with others. */
-const sharing = ({ course, moment }: Trial): number =>
-  ['insert history.changes', 'insert audit.entries'].indexOf(course.moments[moment - 1] ?? '')
+/** What a request holds while it is at one of its moments, if others need it too. */
+function heldAt({ write, moments }: Course, moment: number): string | undefined {
+  const name = moments[moment - 1] ?? ''
+  if (name === 'insert history.changes' || name === 'insert audit.entries') return name
+  return write.shares && / in a transaction$|^commitTransaction$/.test(name) ? write.shares : undefined
+}
+
+/** Those that do not have to wait for each other before they are where they are to be stopped, in their order. */
+function thatCanBeStopped(trials: Trial[]): Trial[] {
+  const held = new Set<string | undefined>()
+  const holdsNothing = ({ course, moment }: Trial) => heldAt(course, moment) === undefined
+  return [...trials.filter(holdsNothing), ...trials.filter((trial) => !holdsNothing(trial))].filter(
+    ({ course, moment }) => {
+      for (let passed = 1; passed < moment; passed++) {
+        const needed = heldAt(course, passed)
+        if (needed && held.has(needed)) return false
+      }
+      held.add(heldAt(course, moment))
+      return true
+    },
+  )
+}
+
+const dealt = <T>(items: readonly T[], hands: number): T[][] =>
+  Array.from({ length: hands }, (_, hand) => items.filter((_, i) => i % hands === hand))
 
 const at = ({ moments }: Course, moment: number): string =>
   `being cut short before ${moment} of ${moments.length}, ${moments[moment - 1]}`
 
 /** Notes it when what is seen is nothing of what may be. @returns what is seen */
 function expect(
-  { course, moment, place }: Attempt,
+  { trial: { course, moment }, place }: Attempt,
   when: string,
   state: State,
   allowed: string[][],

@@ -7,6 +7,11 @@ export interface Write {
   /** What there is before it. */
   given: Part[]
   ask(place: Place): Call
+  /**
+   * Its transaction is shared with other writes of this collection, so that one that is stopped in it stops those, too;
+   * who does not say so is only tried in vain more often.
+   */
+  shares?: 'CarePlan' | 'Goal' | 'Task' | 'Event'
   /** Parse gives the id: sent again, this makes another one. */
   makesAnother?: true
 }
@@ -44,6 +49,7 @@ const event: Part = {
   id: 'eventId',
 }
 const changedPlan: Part = { make: (at) => put(ofPlan(at), { name: 'A changed plan' }) }
+const changedGoal: Part = { make: (at) => put(ofGoal(at), { name: 'A changed goal' }) }
 const removed: Part = { make: ({ ehrId }) => remove(`/med/ehr/${ehrId}`) }
 
 const moment = (iso: string) => ({ __type: 'Date', iso })
@@ -63,7 +69,10 @@ const filled = [ehr, plan, goal, task]
 /** A plan with goals, tasks, a participant and whatever else is registered in one. */
 const crowded = [ehr, fromTemplate, event, settings, pressure]
 
-const part = (name: string, given: Part[], made: Part): Write => ({ name, given, ask: made.make })
+const part = (name: string, given: Part[], made: Part, shares?: Write['shares']): Write => ({
+  ...{ name, given, ask: made.make },
+  ...(shares && { shares }),
+})
 
 const pathFamily: Write[] = [
   part('create an EHR', [], ehr),
@@ -73,23 +82,24 @@ const pathFamily: Write[] = [
     given: [...crowded, removed],
     ask: ({ ehrId }) => post(`/med/ehr/${ehrId}/restore`),
   },
-  part('create a care plan', [ehr], plan),
+  part('create a care plan', [ehr], plan, 'CarePlan'),
   {
     name: 'create a care plan from a template, with participants',
     given: [ehr],
     ask: (place) =>
       post(inEhr(place, '/careplan/template/asthma'), { participants: [one?.(place), other?.(place)] }),
   },
-  part('replace a care plan', planned, changedPlan),
+  part('replace a care plan', planned, changedPlan, 'CarePlan'),
   {
     name: 'close a care plan with all that is open in it',
     given: [...filled, secondTask, secondGoal],
     ask: (place) => post(ofPlan(place, '/close'), { closeOpen: true, outcome: 'Done' }),
   },
   {
-    name: 'restore a version of a care plan',
-    given: [...planned, changedPlan],
-    ask: (place) => post(ofPlan(place, '/restore'), { version: 1 }),
+    name: 'restore a version of a goal',
+    given: [...planned, goal, changedGoal],
+    ask: (place) => post(ofGoal(place, '/restore'), { version: 1 }),
+    shares: 'Goal',
   },
   part('add a goal', planned, goal),
   {
@@ -98,7 +108,7 @@ const pathFamily: Write[] = [
     ask: (place) => post(ofGoal(place, '/close'), { closeOpen: true }),
   },
   part('add a task', [ehr, plan, goal], task),
-  { name: 'close a task', given: filled, ask: (place) => post(ofTask(place, '/close')) },
+  { name: 'close a task', given: filled, ask: (place) => post(ofTask(place, '/close')), shares: 'Task' },
   part('add a participant', planned, guest),
   {
     name: 'replace a participant',
@@ -116,16 +126,18 @@ const pathFamily: Write[] = [
     given: [...planned, settings],
     ask: (place) => post(ofPlan(place, '/settings'), { colour: 'red' }),
   },
-  part('add an event', planned, event),
+  part('add an event', planned, event, 'Event'),
   {
     name: 'replace an event',
     given: [...planned, event],
     ask: (place) => put(inEhr(place, `/event/${place.eventId}`), { ...visit, title: 'A longer visit' }),
+    shares: 'Event',
   },
   {
     name: 'delete an event',
     given: [...planned, event],
     ask: (place) => remove(inEhr(place, `/event/${place.eventId}`)),
+    shares: 'Event',
   },
 ]
 
