@@ -52,6 +52,11 @@ describe('the table of operations', () => {
     for (const { id } of table) assert.match(id, /^[a-z]+([A-Z0-9][a-z0-9]*)+$/)
   })
 
+  it('answers success with 2xx, or leads on from the form of a page', () => {
+    const others = table.filter(({ reply: [status] }) => status < 200 || status > 299)
+    for (const { id, reply, body } of others) assert.ok(reply[0] === 303 && body instanceof Form, id)
+  })
+
   it('reaches every operation: none is shadowed by another', () => {
     const find = pathMatcher(table)
     for (const operation of table) {
