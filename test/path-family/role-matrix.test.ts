@@ -7,7 +7,9 @@ import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } fro
 import { ok } from './clinic.ts'
 import { call } from './people.ts'
 
-const operations = table.filter(({ path }) => /^\/(ehr|med)\b/.test(path))
+const ofEhrs = table.filter(({ path }) => /^\/(ehr|med)\b/.test(path))
+const isOpen = ({ access }: Operation): boolean => access === 'public' || access === 'optional'
+const operations = ofEhrs.filter((operation) => !isOpen(operation))
 
 function expected(caller: CallerName, { id, access }: Operation) {
   const verdict = verdictOf(caller, access)
@@ -37,6 +39,11 @@ describe('who may do what with an EHR in the path family', function () {
     const as = cast.personOf(name)?.call ?? call
     return as(operation.method.toUpperCase(), path, bodyOf(operation, ids))
   }
+
+  it('is open to everybody only for pages that ask who it is by a form of their own', () => {
+    const pages = new Set(ofEhrs.filter(isOpen).map(({ path }) => path))
+    assert.deepEqual([...pages], ['/ehr/audit', '/ehr/audit-leave'])
+  })
 
   for (const operation of operations) {
     it(`${operation.method.toUpperCase()} ${operation.path}`, async () => {
