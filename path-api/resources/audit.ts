@@ -6,7 +6,7 @@ export const audit = [
     id: 'listEhrAccesses',
     path: '/ehr/{ehrId}/audit',
     summary: 'List who saw and changed the data of an EHR',
-    description: 'The newest first.',
+    description: 'The newest first. Administrators read it also when the EHR is gone.',
     source: 'EHR data: every access is recorded, and the subject reads it',
     extra: true,
     access: 'ehr:subject',

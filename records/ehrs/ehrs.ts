@@ -22,6 +22,8 @@ const schema = Type.Object(pathForm(Ehr.properties))
 
 export type StoredEhr = Saved<Static<typeof schema>>
 
+const AUDITED = { collection: 'Ehr', ehr: 'id' } as const
+
 /** The electronic health records: the documents of the class Ehr. */
 export class Ehrs {
   readonly #records: Records
@@ -30,9 +32,8 @@ export class Ehrs {
   constructor(records: Records) {
     this.#records = records
     this.store = new Store(records, {
-      collection: 'Ehr',
+      ...AUDITED,
       schema,
-      ehr: 'id',
       lists: { newest: { by: [], sort: 'createdAt', order: 'desc' } },
     })
   }
@@ -89,13 +90,18 @@ export class Ehrs {
   }
 
   /**
-   * Who saw and changed what of an EHR, the newest first. Its own reader is in it too.
+   * Who saw and changed what of an EHR, the newest first. Its own reader is in it too. An administrator reads it also
+   * when the EHR is gone.
    * @throws NotFound; Forbidden for one who is neither its subject nor an administrator
    */
   async accesses(caller: Caller, ehrId: string, page: PageOf): Promise<Page<AuditEntry>> {
-    const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
-    await this.#requireGoverning(by, await this.get(by, ehrId), 'query')
-    return listAccess(this.#records.db, ehrId, page)
+    const { db, audit } = this.#records
+    if (!isAdmin(caller)) await this.#requireGoverning(caller, await this.get(caller, ehrId), 'query')
+    else if ((await listAccess(db, ehrId, { limit: 1 })).items.length > 0) {
+      const look = { action: 'query', outcome: 'done' } as const
+      await audit.record(...attemptOf(AUDITED, caller, look, { id: ehrId }))
+    } else await this.get({ ...caller, unrestricted: true }, ehrId)
+    return listAccess(db, ehrId, page)
   }
 
   /**
@@ -120,7 +126,7 @@ export class Ehrs {
   ): Promise<void> {
     if (governsEhr(caller, ehr.subjectId)) return
     const refused = { action, outcome: 'refused' } as const
-    await this.#records.audit.record(...attemptOf({ collection: 'Ehr', ehr: 'id' }, caller, refused, ehr))
+    await this.#records.audit.record(...attemptOf(AUDITED, caller, refused, ehr))
     throw new ServiceError('Forbidden')
   }
 }

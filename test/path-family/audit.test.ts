@@ -104,6 +104,20 @@ describe('the audit of an EHR', () => {
     assert.equal(lines.filter((line) => line.startsWith(`${stranger.mvUid} read Ehr denied`)).length, 2)
   })
 
+  it('outlives the EHR: administrators read it, nobody else', async () => {
+    const admin = await newAdmin()
+    const path = `/ehr/${patient.ehrId}/audit`
+    ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
+    refused(await patient.call('GET', path), 404, 'not-found')
+    const [own, , ...lines] = await auditFor(admin)
+    assert.deepEqual(
+      [own?.userId, own?.action, own?.type, own?.outcome],
+      [admin.mvUid, 'query', 'Ehr', 'done'],
+    )
+    assert.ok(lines.some(({ action, type, outcome }) => `${action} ${type} ${outcome}` === 'delete Ehr done'))
+    refused(await admin.call('GET', '/ehr/unknown0000/audit'), 404, 'not-found')
+  })
+
   it('can be changed by nobody over HTTP', async () => {
     const admin = await newAdmin()
     for (const method of ['POST', 'PUT', 'DELETE'])
