@@ -1,5 +1,5 @@
 import type { ClientSession, Collection, Filter, IndexDescription } from 'mongodb'
-import { after, decodeCursor, encodeCursor, type Position } from './cursor.ts'
+import { after, decodeCursor, encodeCursor, foreignCursor, type Position } from './cursor.ts'
 import { toQuery, type Where } from './filter.ts'
 import type { ParseDocument, ParseFormat, Saved } from './parse-format.ts'
 
@@ -61,10 +61,11 @@ export async function readPage<T>(
   const asked = either.map((one) => ({ ...where, ...one }))
   const missing = by.filter((field) => asked.some((one) => one[field as keyof Where<T>] === undefined))
   if (missing.length > 0) throw new TypeError(`The list ${name} is asked by ${missing.join(', ')}.`)
-  const { key } = format.field(sort)
+  const { key, isDate } = format.field(sort)
   const direction = order === 'asc' ? 1 : -1
   const matching = asked.map((one) => ({ ...toQuery(format, one), ...readable }) as Filter<ParseDocument>)
-  const reached = cursor === undefined ? undefined : after(key, direction, decodeCursor(name, cursor))
+  const reached =
+    cursor === undefined ? undefined : after(key, direction, positionIn(name, { order, isDate }, cursor))
   const options = session ? { session } : {}
   const pages = matching.map((one) =>
     documents
@@ -84,6 +85,18 @@ export async function readPage<T>(
     next: position ? encodeCursor(name, position) : null,
     ...(total === undefined ? {} : { total }),
   }
+}
+
+/** @throws MalformedRequest also for a position that no record of the list can have */
+function positionIn(
+  name: string,
+  { order, isDate }: { order: 'asc' | 'desc'; isDate: boolean },
+  cursor: string,
+): Position {
+  const position = decodeCursor(name, cursor)
+  const { value } = position
+  if (value === null ? order === 'desc' : value instanceof Date !== isDate) throw foreignCursor()
+  return position
 }
 
 /** Both conditions in one flat query, on whose bounds of `key` a planner can see the index. */

@@ -36,6 +36,8 @@ interface Field {
   load(value: unknown): unknown
   /** For a value that is looked for: of an array field, one of its elements. */
   search(value: unknown): unknown
+  /** Whether it lies there as a date. */
+  isDate: boolean
 }
 
 /** The two forms of one resource's records, and the way between them. */
@@ -47,7 +49,7 @@ export interface ParseFormat<T> {
   toStored(record: Partial<T>, before?: ParseDocument): Record<string, unknown>
   fromStored(document: ParseDocument): Saved<T>
   /** @throws TypeError for a field that the schema does not have. */
-  field(name: string): Pick<Field, 'key' | 'search'>
+  field(name: string): Pick<Field, 'key' | 'search' | 'isDate'>
   /** The names of the stored fields. */
   keys: ReadonlySet<string>
 }
@@ -136,7 +138,7 @@ function fieldOf(name: string, schema: TSchema): Field {
     const prefix = `${schema.pointer}$`
     const store = nullable((id) => prefix + id)
     const load = nullable((pointer) => (pointer as string).slice(prefix.length))
-    return { key: `_p_${name}`, store, load, search: store }
+    return { key: `_p_${name}`, store, load, search: store, isDate: false }
   }
   const conversion = conversionOf(schema)
   const element = schema.type === 'array' && schema.items ? conversionOf(schema.items) : conversion
@@ -145,14 +147,15 @@ function fieldOf(name: string, schema: TSchema): Field {
     store: conversion ? nullable(conversion.store) : same,
     load: conversion ? nullable(conversion.load) : same,
     search: element ? nullable(element.store) : same,
+    isDate: conversion === DATE || conversion === DATE_TIME,
   }
 }
 
 const META: Record<string, Field> = {
-  id: { key: '_id', store: same, load: same, search: same },
-  version: { key: 'version', store: same, load: same, search: same },
-  createdAt: { key: '_created_at', ...DATE_TIME, search: DATE_TIME.store },
-  updatedAt: { key: '_updated_at', ...DATE_TIME, search: DATE_TIME.store },
+  id: { key: '_id', store: same, load: same, search: same, isDate: false },
+  version: { key: 'version', store: same, load: same, search: same, isDate: false },
+  createdAt: { key: '_created_at', ...DATE_TIME, search: DATE_TIME.store, isDate: true },
+  updatedAt: { key: '_updated_at', ...DATE_TIME, search: DATE_TIME.store, isDate: true },
 }
 
 /**

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { encodeCursor, listName } from '../../records/cursor.ts'
 import { newId } from '../../records/id.ts'
 import type { Store } from '../../records/store.ts'
 import { inTransaction } from '../../records/transaction.ts'
@@ -349,6 +350,19 @@ describe('records/store', () => {
       const page = await notes.list(subject, 'byText', { where: { ehrId: 'moving' }, limit: 1 })
       const query = { where: { ehrId: 'moving' }, limit: 1, cursor: page.next ?? '' }
       await assert.rejects(notes.list(subject, 'newest', query), is('MalformedRequest'))
+    })
+
+    it('refuses a cursor whose position no record of the list can have', async () => {
+      for (const [name, value] of [
+        ['newest', null],
+        ['newest', 'text'],
+        ['due', 5],
+        ['byText', new Date()],
+      ] as const) {
+        const cursor = encodeCursor(listName('Note', name), { value, id: 'x' })
+        const query = { where: { ehrId: 'moving' }, limit: 1, cursor }
+        await assert.rejects(notes.list(subject, name, query), is('MalformedRequest'), name)
+      }
     })
   })
 })
