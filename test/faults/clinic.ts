@@ -10,6 +10,8 @@ import type { Answer, Call, Victim } from './victim.ts'
 export interface Place {
   /** The EHR's subject, and whatever else needs a name. */
   name: string
+  /** What the nurse who works on it sends with her calls. */
+  headers: Record<string, string>
   /** Users who can take part. */
   guests: [string, string]
   ehrId?: string
@@ -24,46 +26,55 @@ export interface Place {
 /** Something that there can be in an EHR: how it is made, and what its id is called. */
 export interface Part {
   make(place: Place): Call
-  id?: Exclude<keyof Place, 'name' | 'guests'>
+  id?: Exclude<keyof Place, 'name' | 'headers' | 'guests'>
 }
 
-/** A nurse and administrator, who works on many EHRs. What she logs in with outlives the service. */
+const NURSES = 8
+
+/** Nurses, who are administrators too. What they log in with outlives the service. */
 export class Clinic {
   readonly #db: Db
-  readonly #headers: Record<string, string>
+  /** What each one sends with every call, of either family. */
+  readonly #nurses: Record<string, string>[] = []
 
-  private constructor(db: Db, headers: Record<string, string>) {
+  private constructor(db: Db) {
     this.#db = db
-    this.#headers = headers
   }
 
+  /** With so many nurses that none of them holds the roles of hundreds of EHRs. */
   static async open(client: MongoClient, db: Db, victim: Victim): Promise<Clinic> {
-    const email = 'nurse@example.org'
+    const clinic = new Clinic(db)
+    for (let i = 0; i < NURSES; i++) await clinic.#employ(client, victim, `nurse-${i}@example.org`)
+    return clinic
+  }
+
+  async #employ(client: MongoClient, victim: Victim, email: string): Promise<void> {
     const signUp = { username: email, email, password }
     await done(victim, { method: 'POST', path: '/1/users', headers: victim.keys, body: signUp })
-    await usersOf(db).updateOne({ email }, { $set: { emailVerified: true } })
+    await usersOf(this.#db).updateOne({ email }, { $set: { emailVerified: true } })
     const logIn = { method: 'POST', path: '/auth/login/password', body: { email, password } } as const
     const { mvUid, authToken, sessionToken } = await done(victim, logIn)
     await client.withSession((session) =>
-      session.withTransaction(() => setRole({ client, db }, session, mvUid, 'admin', true)),
+      session.withTransaction(() => setRole({ client, db: this.#db }, session, mvUid, 'admin', true)),
     )
     const classFamily = { ...victim.keys, 'x-parse-session-token': sessionToken }
-    return new Clinic(db, { ...classFamily, authorization: `Bearer ${authToken}` })
+    this.#nurses.push({ ...classFamily, authorization: `Bearer ${authToken}` })
   }
 
   /** A new EHR with these parts; none: only somebody whom one could be about. */
-  async place(victim: Victim, name: string, parts: readonly Part[]): Promise<Place> {
-    const place: Place = { name, guests: [await this.#newGuest(name, 1), await this.#newGuest(name, 2)] }
+  async place(victim: Victim, number: number, parts: readonly Part[]): Promise<Place> {
+    const name = `person-${number}-`
+    const headers = this.#nurses[number % NURSES] ?? {}
+    const place: Place = {
+      name,
+      headers,
+      guests: [await this.#newGuest(name, 1), await this.#newGuest(name, 2)],
+    }
     for (const { make, id } of parts) {
-      const body = await done(victim, this.signed(make(place)))
+      const body = await done(victim, { ...make(place), headers })
       if (id) place[id] = body.id ?? body.participationId ?? body.objectId
     }
     return place
-  }
-
-  /** A call of either family with what tells that it comes from the nurse. */
-  signed(call: Call): Call {
-    return { ...call, headers: { ...call.headers, ...this.#headers } }
   }
 
   /** An account that nobody has used yet; its address tells whose guest it is. */

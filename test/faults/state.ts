@@ -46,6 +46,7 @@ export function seen(state: State, subjectId: string): string[] {
   for (const { name, one } of records) if (!words.has(one._id)) words.set(one._id, name)
   const guests = all(state, '_User').filter(({ email }) => email.endsWith(`@${subjectId}.example.org`))
   for (const { _id, email } of guests) words.set(_id, email.split('@')[0])
+  for (const { _id, email } of all(state, '_User')) if (email.startsWith('nurse')) words.set(_id, 'nurse')
 
   const planIds = records.filter(({ name }) => name === 'CarePlan').map(({ one }) => String(one._id))
   const lines = [

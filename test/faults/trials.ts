@@ -144,13 +144,13 @@ export class Trials {
 
   async #newPlace(victim: Victim, { given }: Write): Promise<Place> {
     this.#places += 1
-    return this.#clinic.place(victim, `person-${this.#places}-`, given)
+    return this.#clinic.place(victim, this.#places, given)
   }
 
   #callOf({ ask }: Write, place: Place): Call {
     const asked = ask(place)
-    const once = asked.method === 'POST' ? { headers: { 'idempotency-key': place.name } } : {}
-    return this.#clinic.signed({ ...asked, ...once })
+    const once = asked.method === 'POST' ? { 'idempotency-key': place.name } : {}
+    return { ...asked, headers: { ...place.headers, ...once } }
   }
 
   async #sendAgain(victim: Victim, { trial: { course, moment }, place, left }: Attempt): Promise<void> {
