@@ -41,7 +41,7 @@ export class Goals {
           inTransaction(this.#records, async (tx) => {
             await takeTurn(this.#records, tx, place.ehrId)
             const permissions = await requireOpen(this.#records, tx, caller, place)
-            refuseViolations(await crowding(this.#records, 'Goal', place, tx.session))
+            refuseViolations(await crowding(this.#records, 'Goal', { ...place, id }, tx.session))
             judgeNew('Goal', goal)
             return this.#stores.goals.create(caller, { ...goal, status: 'ACTIVE' }, permissions, { tx, id })
           }),

@@ -20,11 +20,14 @@ export const isClosed = (container: 'CarePlan' | 'Goal'): Violation => ({
   message: `names a ${container === 'CarePlan' ? 'care plan' : 'goal'} that is closed`,
 })
 
-/** What forbids one more goal in this care plan, or one more task of this goal. */
+/**
+ * What forbids one more goal in this care plan, or one more task of this goal.
+ * @param id of the new one: an earlier attempt of the same request may have made it already
+ */
 export async function crowding(
   database: Database,
   className: ClassName,
-  { carePlanId, goalId }: { carePlanId: string; goalId?: string | undefined },
+  { id, carePlanId, goalId }: { id?: string; carePlanId: string; goalId?: string | undefined },
   session?: ClientSession,
 ): Promise<Violation[]> {
   if (className !== 'Goal' && className !== 'Task') return []
@@ -33,11 +36,10 @@ export async function crowding(
       ? (['carePlanId', 'CarePlan', { carePlanId }] as const)
       : (['goalId', 'Goal', { goalId }] as const)
   const limit = MOST_IN[container]
-  const count = await documentsOf(database, className).countDocuments(siblings, {
-    limit,
-    ...(session && { session }),
-  })
-  if (count < limit) return []
+  const documents = documentsOf(database, className)
+  const options = session ? { session } : {}
+  if ((await documents.countDocuments(siblings, { limit, ...options })) < limit) return []
+  if (id !== undefined && (await documents.findOne({ _id: id, ...siblings }, options))) return []
   const message = `names a ${className === 'Goal' ? 'care plan with' : 'goal with'} ${limit} ${className.toLowerCase()}s: no more fit`
   return [{ path, code: 'full', message }]
 }

@@ -82,7 +82,7 @@ export class Tasks {
           inTransaction(this.#records, async (tx) => {
             await takeTurn(this.#records, tx, place.ehrId)
             const permissions = await requireOpen(this.#records, tx, caller, place)
-            refuseViolations(await crowding(this.#records, 'Task', place, tx.session))
+            refuseViolations(await crowding(this.#records, 'Task', { ...place, id }, tx.session))
             judgeNew('Task', task)
             return this.#stores.tasks.create(caller, { ...task, status: 'ACTIVE' }, permissions, { tx, id })
           }),

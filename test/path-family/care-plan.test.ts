@@ -229,6 +229,20 @@ describe('care plans', () => {
     assert.equal(ok(await patient.call('GET', `careplan/${id}`)).goals.length, 100)
   })
 
+  it('take the hundredth goal when it is sent again after a crash', async () => {
+    const id = await newPlan(patient)
+    const goalId = await newGoal(patient, id)
+    const { _id, ...one } = (await service.db.collection('Goal').findOne({ _id: goalId as never }))!
+    const copies = Array.from({ length: 98 }, (_, i) => ({ ...one, _id: `${id}${i}` }))
+    await service.db.collection('Goal').insertMany(copies as never)
+    const key = { 'idempotency-key': `hundredth-${id}` }
+    const add = () => patient.call('POST', `careplan/${id}/goal`, { name: 'x' }, key)
+    const added = ok(await add(), 201)
+    const died = { $set: { leaseUntil: new Date(0) }, $unset: { answer: '' as const } }
+    await service.db.collection('idempotency_keys').updateMany({}, died)
+    assert.deepEqual(ok(await add(), 201), added)
+  })
+
   it('are served whole, however large they once became, and grow no more', async () => {
     const id = await newPlan(patient)
     const goalId = await newGoal(patient, id)
