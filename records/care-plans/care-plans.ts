@@ -14,7 +14,7 @@ import type { Ehrs } from '../ehrs/ehrs.ts'
 import type { Page, PageOf } from '../listing.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { inTransaction, type Records, readTogether, type Transaction } from '../transaction.ts'
-import { auditingRefusal, inEhr, inOpenPlan, takeTurn } from './context.ts'
+import { auditingRefusal, inEhr, inOpenPlan, replaceInTurn, takeTurn } from './context.ts'
 import { filledIn, placed } from './from-template.ts'
 import { Goals } from './goals.ts'
 import { judgeNew } from './judge.ts'
@@ -149,10 +149,13 @@ export class CarePlans {
     caller: Caller,
     key: PartKey,
     body: Omit<Static<typeof CarePlanReplacement>, 'id'>,
-    options: Writing,
+    { ifMatch }: Writing,
   ): Promise<WholePlan> {
     const plan = { ...body, anonymous: body.anonymous ?? false }
-    return wholePlan(this.stores, caller, await this.#part.replace(caller, key, plan, options))
+    const replaced = await replaceInTurn(this.#records, key.ehrId, body, (tx) =>
+      this.#part.replace(caller, key, plan, { tx, ifMatch }),
+    )
+    return wholePlan(this.stores, caller, replaced)
   }
 
   /**

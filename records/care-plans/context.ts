@@ -4,7 +4,7 @@ import { type Caller, isPermitted, type Permissions, permitted } from '../caller
 import { documentsOf } from '../database.ts'
 import type { ParseDocument } from '../parse-format.ts'
 import { attemptOf } from '../resource.ts'
-import type { Records, Transaction } from '../transaction.ts'
+import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 import { takeTurns } from '../turns.ts'
 import type { Into } from '../writer.ts'
 import { refuseViolations } from './judge.ts'
@@ -43,6 +43,21 @@ export const inOpenPlan = ({ ehrId, carePlanId }: Place): Into => ({
 /** As {@link takeTurns}, for one EHR. */
 export const takeTurn = (records: Records, tx: Transaction, ehrId: string): Promise<void> =>
   takeTurns(records, tx, [ehrId])
+
+/** Replaces a plan or a goal: when that closes it, in its turn. */
+export function replaceInTurn<T>(
+  records: Records,
+  ehrId: string,
+  { status }: { status?: string | undefined },
+  replace: (tx?: Transaction) => Promise<T>,
+): Promise<T> {
+  if (status === undefined || status === 'ACTIVE') return replace()
+  return inTransaction(records, async (tx) => {
+    const replaced = await replace(tx)
+    await takeTurn(records, tx, ehrId)
+    return replaced
+  })
+}
 
 /**
  * The permissions of what is kept of a care plan, also of one that is closed.

@@ -4,7 +4,7 @@ import type { Caller } from '../caller.ts'
 import type { PageOf } from '../listing.ts'
 import { unlessMade } from '../profiles/once.ts'
 import { inTransaction, type Records, readTogether, type Transaction } from '../transaction.ts'
-import { auditingRefusal, type Place, requireOpen, takeTurn } from './context.ts'
+import { auditingRefusal, type Place, replaceInTurn, requireOpen, takeTurn } from './context.ts'
 import { judgeNew, refuseViolations } from './judge.ts'
 import { Part, type PartKey, set, unlessClosed, type Writing } from './part.ts'
 import { crowding } from './rules.ts'
@@ -55,9 +55,12 @@ export class Goals {
     caller: Caller,
     key: PartKey,
     body: Omit<Static<typeof GoalReplacement>, 'id'>,
-    options: Writing,
+    { ifMatch }: Writing,
   ): Promise<WholeGoal> {
-    return wholeGoal(this.#stores, caller, await this.#part.replace(caller, key, body, options))
+    const replaced = await replaceInTurn(this.#records, key.ehrId, body, (tx) =>
+      this.#part.replace(caller, key, body, { tx, ifMatch }),
+    )
+    return wholeGoal(this.#stores, caller, replaced)
   }
 
   /**

@@ -98,6 +98,21 @@ describe('care plans that are closed', () => {
     }
   })
 
+  it('take a turn also when a replacement closes them, so that nothing comes in meanwhile', async () => {
+    const { id, goalId } = await filled()
+    const turns = async (): Promise<unknown> =>
+      (await service.db.collection<Kept>('ehr.turns').findOne({ _id: patient.ehrId }))?.turns
+    for (const path of [`careplan/${id}/goal/${goalId}`, `careplan/${id}`]) {
+      const before = Number(await turns())
+      ok(await patient.call('PUT', path, { name: 'still open' }))
+      assert.equal(await turns(), before)
+      ok(await patient.call('PUT', path, { name: 'closed', status: 'COMPLETED' }))
+      assert.equal(await turns(), before + 1)
+      refused(await patient.call('PUT', path, { name: 'x', status: 'CANCELLED' }), 422, 'rule-violated')
+      assert.equal(await turns(), before + 1)
+    }
+  })
+
   it('close ten thousand tasks together, with a trace of each', async () => {
     const id = await newPlan(patient)
     const goalId = await newGoal(patient, id)
