@@ -1,9 +1,12 @@
 import type Parse from 'parse/node'
-import { acq, acqViolations } from '../records/acq.ts'
 import { announcer } from '../records/announce.ts'
-import { bloodPressureCondition, conditionViolations } from '../records/blood-pressure-condition.ts'
-import { bmi, bmiViolations } from '../records/bmi.ts'
 import { planLookup } from '../records/ehr.ts'
+import { acq, acqViolations } from '../records/measurements/acq.ts'
+import {
+  bloodPressureCondition,
+  conditionViolations,
+} from '../records/measurements/blood-pressure-condition.ts'
+import { bmi, bmiViolations } from '../records/measurements/bmi.ts'
 import type { Records } from '../records/transaction.ts'
 import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'

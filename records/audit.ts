@@ -1,12 +1,12 @@
 import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
-import type { Access, AuditEntry } from './audit-chain.ts'
-import { type Lane, type Lanes, openLanes } from './audit-lanes.ts'
-import { register, signHeads } from './audit-registry.ts'
+import type { Access, AuditEntry } from './audit/chain.ts'
+import { type Lane, type Lanes, openLanes } from './audit/lanes.ts'
+import { register, signHeads } from './audit/registry.ts'
 import { after, decodeCursor, encodeCursor } from './cursor.ts'
 import { createGroups } from './group.ts'
 import type { Page, PageOf } from './listing.ts'
 
-export type { Access, AuditEntry } from './audit-chain.ts'
+export type { Access, AuditEntry } from './audit/chain.ts'
 
 export interface Audit {
   /** Writes accesses together with those of other requests; resolves when they are on disk. */

@@ -1,10 +1,10 @@
 import type { ClassName } from '../schemas/classes.ts'
-import { bmiOf } from './bmi.ts'
 import type { ClassRules, Values } from './class-rule.ts'
 import { eventRules } from './events/rules.ts'
+import { bmiOf } from './measurements/bmi.ts'
+import { diastolicViolations, quantityViolations } from './measurements/ranges.ts'
+import { rounded } from './measurements/units.ts'
 import { payloadViolations } from './payload.ts'
-import { diastolicViolations, quantityViolations } from './ranges.ts'
-import { rounded } from './units.ts'
 
 const isThere = (values: Values, name: string): boolean => values[name] !== undefined && values[name] !== null
 

@@ -1,5 +1,5 @@
 import { MongoClient } from 'mongodb'
-import { type Progress, type Verdict, verifyAudit } from '../records/audit-verifier.ts'
+import { type Progress, type Verdict, verifyAudit } from '../records/audit/verifier.ts'
 import { readConfig } from './config.ts'
 import { openDatabase } from './database.ts'
 

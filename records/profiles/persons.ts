@@ -4,12 +4,12 @@ import { type PersonUpdate, personFields } from '../../schemas/person.ts'
 import { usersOf } from '../accounts/user.ts'
 import type { Caller } from '../caller.ts'
 import type { IfMatch } from '../decisions.ts'
+import { unlessMade } from '../once.ts'
 import type { Saved } from '../parse-format.ts'
 import { Store } from '../store.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 import { complete } from './complete.ts'
 import { wasRemoved } from './ledger.ts'
-import { unlessMade } from './once.ts'
 import { service, sharedByConnection } from './owner.ts'
 
 const fields = Type.Object(personFields)

@@ -4,12 +4,12 @@ import { type RelationCreate, type RelationUpdate, relationFields } from '../../
 import type { Caller } from '../caller.ts'
 import type { IfMatch } from '../decisions.ts'
 import type { Page, PageOf } from '../listing.ts'
+import { unlessMade } from '../once.ts'
 import type { Saved } from '../parse-format.ts'
 import { Store } from '../store.ts'
 import { inTransaction, type Records, type Transaction } from '../transaction.ts'
 import { complete } from './complete.ts'
 import { relationNumber } from './ledger.ts'
-import { unlessMade } from './once.ts'
 import { belonging, type Owner, privateTo } from './owner.ts'
 
 const fields = Type.Object(relationFields)

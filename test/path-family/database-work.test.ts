@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Document } from 'mongodb'
-import { removeEntriesBefore } from '../../records/audit-checkpoint.ts'
+import { removeEntriesBefore } from '../../records/audit/checkpoint.ts'
 import { sweepRemovedEhrs } from '../../records/ehrs/removed.ts'
 import { assertNoScan, commandsOf } from '../database-commands.ts'
 import { config, service } from '../helper.ts'

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { bloodPressureCondition, conditionViolations } from '../../records/blood-pressure-condition.ts'
+import {
+  bloodPressureCondition,
+  conditionViolations,
+} from '../../records/measurements/blood-pressure-condition.ts'
 import type { ConditionParams } from '../../schemas/blood-pressure-condition.ts'
 import { corpus } from '../corpus.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { adultCategory, bmi, bmiViolations } from '../../records/bmi.ts'
+import { adultCategory, bmi, bmiViolations } from '../../records/measurements/bmi.ts'
 import { corpus } from '../corpus.ts'
 
 interface Vectors {

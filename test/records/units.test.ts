@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { quantityViolations } from '../../records/ranges.ts'
-import { convert, isUnitOf, unitNames } from '../../records/units.ts'
+import { quantityViolations } from '../../records/measurements/ranges.ts'
+import { convert, isUnitOf, unitNames } from '../../records/measurements/units.ts'
 import { corpus } from '../corpus.ts'
 
 interface Vectors {

@@ -1,5 +1,5 @@
-import type { BmiParams, BmiResult } from '../schemas/bmi.ts'
-import type { Violation } from '../schemas/violation.ts'
+import type { BmiParams, BmiResult } from '../../schemas/bmi.ts'
+import type { Violation } from '../../schemas/violation.ts'
 import { quantityViolations } from './ranges.ts'
 import { convert, rounded } from './units.ts'
 

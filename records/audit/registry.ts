@@ -1,5 +1,5 @@
 import { type Collection, type Db, MongoServerError } from 'mongodb'
-import { type Head, macOf } from './audit-chain.ts'
+import { type Head, macOf } from './chain.ts'
 
 /** One run of the service, in the registry of all runs: numbered from 1 without a gap. */
 export interface Instance {

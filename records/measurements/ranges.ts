@@ -1,4 +1,4 @@
-import type { Violation } from '../schemas/violation.ts'
+import type { Violation } from '../../schemas/violation.ts'
 import { convert, isUnitOf, type Kind, unitNames } from './units.ts'
 
 interface Range {

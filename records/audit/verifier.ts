@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb'
-import { entriesOf } from './audit.ts'
-import { type AuditEntry, entryMac, type Head, placeOf, sameMac } from './audit-chain.ts'
-import { beginningOf, shortenedChains } from './audit-checkpoint.ts'
-import { type Instance, instancesOf, openingOf, sealOf } from './audit-registry.ts'
+import { entriesOf } from '../audit.ts'
+import { type AuditEntry, entryMac, type Head, placeOf, sameMac } from './chain.ts'
+import { beginningOf, shortenedChains } from './checkpoint.ts'
+import { type Instance, instancesOf, openingOf, sealOf } from './registry.ts'
 
 /** What a verification found. */
 export interface Verdict {

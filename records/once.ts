@@ -1,4 +1,4 @@
-import { ServiceError } from '../../schemas/errors.ts'
+import { ServiceError } from '../schemas/errors.ts'
 
 /** Gives what an earlier attempt of the same request has made, when `create` finds its id taken. */
 export async function unlessMade<T>(create: () => Promise<T>, find: () => Promise<T>): Promise<T> {

@@ -1,5 +1,10 @@
-import type { Band, Bounds, ConditionParams, ConditionResult } from '../schemas/blood-pressure-condition.ts'
-import type { Violation } from '../schemas/violation.ts'
+import type {
+  Band,
+  Bounds,
+  ConditionParams,
+  ConditionResult,
+} from '../../schemas/blood-pressure-condition.ts'
+import type { Violation } from '../../schemas/violation.ts'
 import { thresholdSet } from './blood-pressure-thresholds.ts'
 import { diastolicViolations, quantityViolations } from './ranges.ts'
 import { thresholdViolations } from './threshold-rules.ts'

@@ -1,6 +1,6 @@
 import type { ClientSession, Collection, Db } from 'mongodb'
-import { entriesOf } from './audit.ts'
-import { endOfChain, type Head, macOf, placeOf, START, sameMac, startOfChain } from './audit-chain.ts'
+import { entriesOf } from '../audit.ts'
+import { endOfChain, type Head, macOf, placeOf, START, sameMac, startOfChain } from './chain.ts'
 
 /** Where a chain begins since its older entries were removed: behind this head. */
 interface Checkpoint extends Head {

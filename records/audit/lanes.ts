@@ -1,4 +1,4 @@
-import { type Access, type AuditEntry, type Head, link, START } from './audit-chain.ts'
+import { type Access, type AuditEntry, type Head, link, START } from './chain.ts'
 
 /** A chain that one writer at a time holds. */
 export interface Lane {
