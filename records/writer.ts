@@ -104,7 +104,10 @@ export class Writer {
 
   async #perform<R>(tx: Transaction, writes: Write<R>[]): Promise<Outcome<R>[]> {
     const { session, changes, accesses } = tx
-    const holders = await this.#holders(tx, writes)
+    const holders = await this.#holders(
+      tx,
+      writes.flatMap(({ into }) => into ?? []),
+    )
     const ids = writes.flatMap(({ id }) => (id === null ? [] : [id]))
     const before = await byId(this.#documents, ids, session)
     const outcomes = writes.map((write) =>
@@ -113,6 +116,8 @@ export class Writer {
     const decisions = outcomes.flatMap(({ decision }) => (decision ? [decision] : []))
     const operations = decisions.flatMap(({ operations }) => operations)
     if (operations.length === 0) return outcomes
+    const turns = writes.flatMap(({ into }, i) => (into && outcomes[i]?.decision ? [into.ehrId] : []))
+    if (turns.length > 0) await takeTurns(this.#records, tx, turns)
     const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
     if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
       throw new ServiceError('Conflict', { detail: 'Another write came in between.' })
@@ -124,19 +129,12 @@ export class Writer {
     return outcomes
   }
 
-  /** What the new records are registered in, by id; each EHR's turn is taken. */
-  async #holders(tx: Transaction, writes: Write<unknown>[]): Promise<Map<string, ParseDocument>> {
-    const into = writes.flatMap(({ into }) => into ?? [])
-    if (into.length > 0)
-      await takeTurns(
-        this.#records,
-        tx,
-        into.map(({ ehrId }) => ehrId),
-      )
+  /** What the new records are registered in, by id. */
+  async #holders({ session }: Transaction, into: Into[]): Promise<Map<string, ParseDocument>> {
     const holders = new Map<string, ParseDocument>()
     for (const name of new Set(into.map(({ collection }) => collection))) {
       const ids = into.flatMap(({ collection, key }) => (collection === name ? [key._id] : []))
-      for (const [id, holder] of await byId(documentsOf(this.#records, name), ids, tx.session))
+      for (const [id, holder] of await byId(documentsOf(this.#records, name), ids, session))
         holders.set(id, holder)
     }
     return holders

@@ -134,6 +134,9 @@ describe('care plans', () => {
     }
     refused(await patient.call('GET', `/ehr/${stranger.ehrId}/careplan/${id}`), 404, 'not-found')
     refused(await patient.call('POST', `/ehr/${stranger.ehrId}/careplan`, { name: 'x' }), 404, 'not-found')
+    refused(await patient.call('POST', '/ehr/Nowhere123/careplan', { name: 'x' }), 404, 'not-found')
+    const left = service.db.collection<{ _id: string }>('ehr.turns').find({ _id: 'Nowhere123' })
+    assert.deepEqual(await left.toArray(), [], 'what is refused leaves nothing')
     await letIn(id, nurse, 'read')
     const path = `/ehr/${patient.ehrId}/careplan/${id}`
     ok(await nurse.call('GET', path))
