@@ -1,16 +1,15 @@
 /**
  * Parse Server's modules, among them those that its package does not offer. They take half a second to load: the
- * service asks for them while the database starts.
+ * service asks for them while the database starts. They depend on each other in circles, which only the package's own
+ * entry goes through in the right order: another one that comes first leaves some of them without what they need.
  */
 export async function loadParseServer() {
   // Read while they load: without it a folder `logs` appears in the working directory.
   process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
-  const [{ ParseServer }, { default: adapter }, { default: rest }, { default: batch }] = await Promise.all([
-    import('parse-server'),
-    import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js'),
-    import('parse-server/lib/rest.js'),
-    import('parse-server/lib/batch.js'),
-  ])
+  const { ParseServer } = await import('parse-server')
+  const { default: adapter } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js')
+  const { default: rest } = await import('parse-server/lib/rest.js')
+  const { default: batch } = await import('parse-server/lib/batch.js')
   const routablePaths: RoutablePaths = batch.makeBatchRoutingPathFunction
   return { ParseServer, MongoStorageAdapter: adapter.default, rest: rest as Rest, routablePaths }
 }
