@@ -54,8 +54,8 @@ Health Record Service${config.open ? ': OPEN TEST ENVIRONMENT, no sessions, no v
   mails          ${config.smtpUrl ? 'by SMTP_URL' : `${config.dataDir}/outbox`}
 
 Sign up:
-  curl -X POST ${url}/1/users -H 'X-Parse-Application-Id: ${secret('APPLICATION_ID', config.applicationId)}' \\
-    -H 'X-Parse-REST-API-Key: ${secret('REST_API_KEY', config.restApiKey)}' -H 'Content-Type: application/json' \\
+  curl -X POST ${url}/1/users -H "X-Parse-Application-Id: ${secret('APPLICATION_ID', config.applicationId)}" \\
+    -H "X-Parse-REST-API-Key: ${secret('REST_API_KEY', config.restApiKey)}" -H 'Content-Type: application/json' \\
     -d '${body}'
 
 `
