@@ -45,6 +45,13 @@ module.exports = {
     },
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     {
+      name: 'folders-import-one-way',
+      severity: 'error',
+      scope: 'folder',
+      from: { pathNot: '^(node_modules|test)' },
+      to: { circular: true },
+    },
+    {
       name: 'no-dev-dependencies-in-the-product',
       severity: 'error',
       from: { path: '^(schemas|records|cloud|path-api|server)/', pathNot: '/test/' },

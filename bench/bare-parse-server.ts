@@ -1,20 +1,24 @@
 /** The other side of the class-family benchmark: Parse Server with our options and classes, and nothing of ours around it. */
+
 import express from 'express'
 import { classDefinitions } from '../cloud/class-definitions.ts'
-import { readConfig } from '../server/config.ts'
-import { createLog } from '../server/log.ts'
-import { loadParseServer } from '../server/parse-modules.ts'
-import { parseOptions } from '../server/parse-options.ts'
+import { allowedRoutes } from '../cloud/gate/routes.ts'
+import { loadParseServer } from '../cloud/parse-server/internals.ts'
+import { parseOptions } from '../cloud/parse-server/options.ts'
+import { readConfig } from '../server/config/config.ts'
+import { createLog } from '../server/telemetry/log.ts'
 
 const { ParseServer, MongoStorageAdapter } = await loadParseServer()
 const config = readConfig(process.env, false)
 const uri = config.mongodbUri ?? ''
 const parse = ParseServer(
   parseOptions(config, `http://${config.host}:${config.port}`, createLog(config), {
+    appName: 'bench',
     databaseAdapter: new MongoStorageAdapter({ uri, mongoOptions: { maxTimeMS: 30_000 } }),
     emailAdapter: { sendMail: async () => {} },
     definitions: classDefinitions,
     cloud: () => {},
+    routes: allowedRoutes,
     gate: (_req, _res, next) => next(),
   }) as never,
 )

@@ -1,7 +1,7 @@
 import { type Db, MongoClient } from 'mongodb'
-import { ehrPermissions, planPermissions } from '../records/access.ts'
-import { newId } from '../records/id.ts'
-import { type ParseDocument, storedPermissions } from '../records/parse-format.ts'
+import { ehrPermissions, planPermissions } from '../records/ehrs/access.ts'
+import { newId } from '../records/store/documents/ids.ts'
+import { type ParseDocument, storedPermissions } from '../records/store/documents/parse-format.ts'
 
 /** What can be asked for; at most `SAMPLE` of each, spread over all that is there. */
 export interface Loaded {

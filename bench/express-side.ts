@@ -1,4 +1,4 @@
-import { newId } from '../records/id.ts'
+import { newId } from '../records/store/documents/ids.ts'
 import { databaseUri, post, type Side, startSide } from './compare.ts'
 import { account } from './parse-side.ts'
 

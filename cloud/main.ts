@@ -1,13 +1,13 @@
 import type Parse from 'parse/node'
-import { announcer } from '../records/announce.ts'
-import { planLookup } from '../records/ehr.ts'
+import { announcer } from '../records/ehrs/announce.ts'
+import { planLookup } from '../records/ehrs/ehr.ts'
 import { acq, acqViolations } from '../records/measurements/acq.ts'
 import {
   bloodPressureCondition,
   conditionViolations,
 } from '../records/measurements/blood-pressure-condition.ts'
 import { bmi, bmiViolations } from '../records/measurements/bmi.ts'
-import type { Records } from '../records/transaction.ts'
+import type { Records } from '../records/store/writing/transaction.ts'
 import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/bmi.ts'

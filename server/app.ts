@@ -1,11 +1,11 @@
 import express, { type Express, type RequestHandler } from 'express'
 import helmet from 'helmet'
+import { classFamily, servesAtRoot } from '../cloud/gate/routes.ts'
 import { createPathApi, type PathApiOptions } from '../path-api/router.ts'
-import { classFamily, servesAtRoot } from './class-family/routes.ts'
-import type { Config } from './config.ts'
-import type { Log } from './log.ts'
-import { type Metrics, metricsRoute } from './metrics.ts'
-import { observe } from './observe.ts'
+import type { Config } from './config/config.ts'
+import type { Log } from './telemetry/log.ts'
+import { type Metrics, metricsRoute } from './telemetry/metrics.ts'
+import { observe } from './telemetry/observe.ts'
 
 export interface AppParts {
   config: Config

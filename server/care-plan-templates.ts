@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CarePlanTemplates, type TemplateSource } from '../records/care-plans/templates.ts'
+import { CarePlanTemplates, type TemplateSource } from '../records/care-plans/templates/templates.ts'
 
 /**
  * The service's own care-plan templates, and those of the operator's folder.

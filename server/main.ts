@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { type Config, ConfigFaults, configurationRows, readConfig } from './config.ts'
+import { type Config, ConfigFaults, configurationRows, readConfig } from './config/config.ts'
 import { type Service, startService } from './service.ts'
 
 const usage = `Usage: npm start                     the service

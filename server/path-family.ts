@@ -1,14 +1,14 @@
 import packageJson from '../package.json' with { type: 'json' }
+import type { Services } from '../path-api/operation/services.ts'
 import { health } from '../path-api/resources/health.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
-import type { Services } from '../path-api/services.ts'
-import type { Database } from '../records/database.ts'
+import type { Database } from '../records/store/documents/database.ts'
 import { type OpenAccounts, openAccounts } from './accounts/accounts.ts'
-import type { Config } from './config.ts'
-import type { Connection } from './connection.ts'
-import type { Log } from './log.ts'
+import type { Config } from './config/config.ts'
+import type { Connection } from './database/connection.ts'
 import { type MailQueue, sendMailBy } from './mail/queue.ts'
 import type { RecordServices } from './records.ts'
+import type { Log } from './telemetry/log.ts'
 
 export interface PathFamilyParts {
   config: Config

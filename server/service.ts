@@ -2,25 +2,27 @@ import { createServer, type Server } from 'node:http'
 import type { Express } from 'express'
 import type { Db, MongoClient } from 'mongodb'
 import { classDefinitions } from '../cloud/class-definitions.ts'
+import { defineLogin } from '../cloud/functions/login.ts'
+import { createGate } from '../cloud/gate/gate.ts'
+import { allowedRoutes } from '../cloud/gate/routes.ts'
 import { registerFunctions, registerTriggers } from '../cloud/main.ts'
-import { startUpkeep } from '../records/upkeep.ts'
+import { loadParseServer } from '../cloud/parse-server/internals.ts'
+import { startParse } from '../cloud/parse-server/start.ts'
+import { startUpkeep } from '../records/ehrs/upkeep.ts'
 import type { OpenAccounts } from './accounts/accounts.ts'
 import { linksOf } from './accounts/links.ts'
 import { createApp } from './app.ts'
-import { createGate } from './class-family/gate.ts'
-import { defineLogin } from './class-family/login.ts'
-import type { Config } from './config.ts'
-import { openConnection } from './connection.ts'
-import { openDatabase } from './database.ts'
-import { createLog, type Log } from './log.ts'
+import type { Config } from './config/config.ts'
+import { openConnection } from './database/connection.ts'
+import { openDatabase } from './database/database.ts'
 import { parseMailAdapter } from './mail/parse-adapter.ts'
 import { openMailQueue, sendMailBy } from './mail/queue.ts'
+import { appName } from './mail/templates.ts'
 import { createTransport } from './mail/transport.ts'
-import { createMetrics, type Metrics } from './metrics.ts'
-import { startParse } from './parse.ts'
-import { loadParseServer } from './parse-modules.ts'
 import { openPathFamily } from './path-family.ts'
 import { openRecords } from './records.ts'
+import { createLog, type Log } from './telemetry/log.ts'
+import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 
 interface Parts {
   /** Where clients reach it. */
@@ -98,6 +100,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   const { records, services, close } = await openRecords(database, config, log, sendMailBy(mails))
   onStop(close)
   const parse = await startParse(config, publicUrl, database, log, {
+    appName,
     emailAdapter: parseMailAdapter(mails, config.open ? undefined : linksOf(publicUrl), log),
     definitions: config.open ? [] : classDefinitions,
     cloud: (Parse) => {
@@ -106,6 +109,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
       if (!config.open) registerTriggers(Parse, records)
     },
     gate: createGate(config.open, records),
+    routes: allowedRoutes,
   })
   if (!config.open)
     onStop(await startUpkeep(database, (err) => log.error({ err }, 'The upkeep of the records failed')))

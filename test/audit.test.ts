@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { verifyAudit } from '../records/audit/verifier.ts'
+import { verifyAudit } from '../records/store/audit/verifier.ts'
 import { classesOf, ehrOf, newPlan, newPressure } from './class-family/client.ts'
 import { config, newUser, request, service, type TestUser } from './helper.ts'
 

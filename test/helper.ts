@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import type ParseSdk from 'parse/node'
 import PostalMime, { type Email } from 'postal-mime'
 import supertest from 'supertest'
-import { setPlanRole } from '../records/roles.ts'
-import { type Config, readConfig } from '../server/config.ts'
+import { setPlanRole } from '../records/ehrs/roles.ts'
+import { type Config, readConfig } from '../server/config/config.ts'
 import { type Service, startService } from '../server/service.ts'
 
 /** The one service of a test run, on a data directory of its own; a process can hold no second one. */

@@ -2,7 +2,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type Parse from 'parse/node'
 import { checkOf } from '../../schemas/registry.ts'
 import type { Violation } from '../../schemas/violation.ts'
-import { invalid, requireAll } from '../errors.ts'
+import { invalid, requireAll } from '../request/refusals.ts'
 
 interface Calculation<S extends TObject> {
   params: S

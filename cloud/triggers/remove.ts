@@ -1,12 +1,12 @@
 import type Parse from 'parse/node'
-import { isPermitted } from '../../records/caller.ts'
-import type { Database } from '../../records/database.ts'
-import { governsEhr } from '../../records/ehr.ts'
+import { governsEhr } from '../../records/ehrs/ehr.ts'
+import { isContainer, removeWithAll, takeBack, wasRemoved } from '../../records/ehrs/removal.ts'
 import { leaveToParse } from '../../records/ehrs/removed.ts'
-import { isContainer, removeWithAll, takeBack, wasRemoved } from '../../records/removal.ts'
+import { isPermitted } from '../../records/store/documents/caller.ts'
+import type { Database } from '../../records/store/documents/database.ts'
 import type { ClassName } from '../../schemas/classes.ts'
-import { callerOf } from '../caller.ts'
-import { forbidden, notFound } from '../errors.ts'
+import { callerOf } from '../request/caller.ts'
+import { forbidden, notFound } from '../request/refusals.ts'
 import type { Family } from './create.ts'
 
 /** Removes what hangs on the object. Parse asks about permission to write only later, hence here first. */

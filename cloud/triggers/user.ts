@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util'
 import Parse from 'parse/node'
-import { ensureEhrOfAccount } from '../../records/ehr.ts'
-import { newId } from '../../records/id.ts'
-import type { Records } from '../../records/transaction.ts'
+import { ensureEhrOfAccount } from '../../records/ehrs/ehr.ts'
+import { newId } from '../../records/store/documents/ids.ts'
+import type { Records } from '../../records/store/writing/transaction.ts'
 import { emailAddress } from '../../schemas/account.ts'
 import { checkOf } from '../../schemas/registry.ts'
 import { OwnUserFields, SERVICE_USER_FIELDS } from '../../schemas/user.ts'
-import { identityOf } from '../caller.ts'
-import { invalid, requireAll } from '../errors.ts'
+import { identityOf } from '../request/caller.ts'
+import { invalid, requireAll } from '../request/refusals.ts'
 import { dropAcl } from './values.ts'
 
 const emailFaults = checkOf(emailAddress())

@@ -11,9 +11,9 @@ import {
 } from '../../schemas/account.ts'
 import { AccountStateEnum } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { answer } from '../answer.ts'
-import { list } from '../list.ts'
-import { operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { list } from '../operation/list.ts'
+import { operation } from '../operation/operation.ts'
 
 const source = 'Endpoints, Accounts'
 

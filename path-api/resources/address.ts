@@ -1,10 +1,10 @@
-import { ownId } from '../../records/profiles/owner.ts'
+import { ownId } from '../../records/profiles/owner/owner.ts'
 import { Address, AddressCreate, AddressUpdate, addressFields } from '../../schemas/address.ts'
-import { answer } from '../answer.ts'
-import { list } from '../list.ts'
-import { type Operation, operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { list } from '../operation/list.ts'
+import { type Operation, operation } from '../operation/operation.ts'
 import { type Mount, mounts, ownerOf, pathOf, requireSameId } from './belongings.ts'
-import { shown } from './shown.ts'
+import { shown } from './representation.ts'
 
 const about = {
   source: 'Endpoints, Profile (persons); Resources and their fields, Address of a person',

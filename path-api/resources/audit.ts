@@ -1,5 +1,5 @@
 import { AccessEntry } from '../../schemas/access-entry.ts'
-import { list } from '../list.ts'
+import { list } from '../operation/list.ts'
 
 export const audit = [
   list({

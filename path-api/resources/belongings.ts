@@ -1,5 +1,5 @@
-import type { Owner } from '../../records/profiles/owner.ts'
-import { relationNumberOf } from '../../records/profiles/relations.ts'
+import type { Owner } from '../../records/profiles/owner/owner.ts'
+import { relationNumberOf } from '../../records/profiles/relations/relations.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 
 /** Where addresses and contacts are mounted: they are the same for a person and for each of their relations. */

@@ -1,9 +1,9 @@
 import type { TObject } from '@sinclair/typebox'
-import type { Caller } from '../../records/caller.ts'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
-import type { PartKey, Writing } from '../../records/care-plans/part.ts'
-import type { Page, PageOf } from '../../records/listing.ts'
-import type { PastChange } from '../../records/store.ts'
+import type { PartKey, Writing } from '../../records/registered/part.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import type { Page, PageOf } from '../../records/store/reading/listing.ts'
+import type { PastChange } from '../../records/store/store.ts'
 import {
   CarePlanResource,
   CarePlanSummary,
@@ -12,12 +12,12 @@ import {
   TaskResource,
 } from '../../schemas/care-plan-resource.ts'
 import { changeOf, Restoration } from '../../schemas/change.ts'
-import { type Answer, answer } from '../answer.ts'
-import { list } from '../list.ts'
-import { type Operation, operation } from '../operation.ts'
-import { goalAnswer, planAnswer, taskOf } from './care-plan-shown.ts'
+import { type Answer, answer } from '../answer/answer.ts'
+import { list } from '../operation/list.ts'
+import { type Operation, operation } from '../operation/operation.ts'
+import { goalAnswer, planAnswer, taskOf } from './care-plan-representation.ts'
 import { inBoth, type Mount } from './mounts.ts'
-import { shown } from './shown.ts'
+import { shown } from './representation.ts'
 
 const source = 'EHR data: who changed what, and the way back'
 

@@ -1,8 +1,8 @@
 import { CarePlanResource } from '../../schemas/care-plan-resource.ts'
 import { CarePlanTemplate, TemplateUse, templateLanguage } from '../../schemas/care-plan-template.ts'
-import { list } from '../list.ts'
-import { operation } from '../operation.ts'
-import { planAnswer } from './care-plan-shown.ts'
+import { list } from '../operation/list.ts'
+import { operation } from '../operation/operation.ts'
+import { planAnswer } from './care-plan-representation.ts'
 import { inBoth } from './mounts.ts'
 
 const source = 'Endpoints, EHR data; Endpoints, Medical data'

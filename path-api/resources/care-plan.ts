@@ -8,10 +8,10 @@ import {
   ClosingWithContents,
 } from '../../schemas/care-plan-resource.ts'
 import { StatusEnum } from '../../schemas/enum.ts'
-import { list } from '../list.ts'
-import { operation } from '../operation.ts'
+import { list } from '../operation/list.ts'
+import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
-import { answerWith, contentsOf, openOf, planAnswer, planOf, summaryOf } from './care-plan-shown.ts'
+import { answerWith, contentsOf, openOf, planAnswer, planOf, summaryOf } from './care-plan-representation.ts'
 import { inBoth } from './mounts.ts'
 
 const source = 'Endpoints, EHR data; Endpoints, Medical data; Class CarePlan'

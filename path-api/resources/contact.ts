@@ -1,11 +1,11 @@
-import { ownId } from '../../records/profiles/owner.ts'
+import { ownId } from '../../records/profiles/owner/owner.ts'
 import { asConnection } from '../../records/profiles/profiles.ts'
 import { Contact, ContactCreate, ContactUpdate, contactFields } from '../../schemas/contact.ts'
-import { answer } from '../answer.ts'
-import { list } from '../list.ts'
-import { type Operation, operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { list } from '../operation/list.ts'
+import { type Operation, operation } from '../operation/operation.ts'
 import { type Mount, mounts, ownerOf, pathOf, requireSameId } from './belongings.ts'
-import { shown } from './shown.ts'
+import { shown } from './representation.ts'
 
 const source = 'Endpoints, Profile (persons); Resources and their fields, Contact information'
 const about = { source, access: 'person' } as const

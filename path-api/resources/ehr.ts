@@ -1,8 +1,8 @@
 import type { StoredEhr } from '../../records/ehrs/ehrs.ts'
 import { EhrBody, EhrResource } from '../../schemas/ehr-resource.ts'
-import { answer } from '../answer.ts'
-import { list } from '../list.ts'
-import { operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { list } from '../operation/list.ts'
+import { operation } from '../operation/operation.ts'
 
 const source = 'Endpoints, EHR data; Endpoints, Medical data'
 

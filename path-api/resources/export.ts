@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
-import { answer } from '../answer.ts'
-import { raw } from '../media.ts'
-import { operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { raw } from '../answer/media.ts'
+import { operation } from '../operation/operation.ts'
 
 export const dataExport = [
   operation({

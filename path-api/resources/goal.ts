@@ -5,9 +5,9 @@ import {
   GoalReplacement,
   GoalResource,
 } from '../../schemas/care-plan-resource.ts'
-import { operation } from '../operation.ts'
+import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
-import { answerWith, goalAnswer, goalOf, openOf } from './care-plan-shown.ts'
+import { answerWith, goalAnswer, goalOf, openOf } from './care-plan-representation.ts'
 import { inBoth } from './mounts.ts'
 
 const source = 'Endpoints, EHR data; Endpoints, Medical data; Class Goal'

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { closed } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { operation } from '../operation.ts'
+import { operation } from '../operation/operation.ts'
 
 const Health = closed('Health', 'The state of the service', {
   status: Type.Literal('up', { description: 'It answers', examples: ['up'] }),

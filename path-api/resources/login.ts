@@ -1,6 +1,6 @@
 import { CodeLogin, Grant, IdTokenLogin, JsonWebKeySet, PasswordLogin, Refresh } from '../../schemas/login.ts'
-import { answer } from '../answer.ts'
-import { operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { operation } from '../operation/operation.ts'
 
 const source = 'Endpoints, Login; Authentication'
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../operation.ts'
+import type { Operation } from '../operation/operation.ts'
 
 /** Where the operations on EHRs are mounted that both path prefixes offer. */
 export interface Mount {

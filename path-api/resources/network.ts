@@ -1,7 +1,7 @@
 import { Connection, ConnectionCreate } from '../../schemas/network.ts'
-import { answer } from '../answer.ts'
-import { list } from '../list.ts'
-import { operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { list } from '../operation/list.ts'
+import { operation } from '../operation/operation.ts'
 
 const about = { source: 'Endpoints, Profile (persons)', access: 'person' } as const
 

@@ -1,14 +1,14 @@
 import { Type } from '@sinclair/typebox'
-import type { StoredParticipation } from '../../records/care-plans/participants.ts'
+import type { StoredParticipation } from '../../records/care-plans/participants/participants.ts'
 import { ParticipationStatusEnum } from '../../schemas/enum.ts'
 import {
   ParticipationBody,
   ParticipationReplacement,
   ParticipationResource,
 } from '../../schemas/participation.ts'
-import { answer } from '../answer.ts'
-import { list } from '../list.ts'
-import { operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { list } from '../operation/list.ts'
+import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
 
 const source = 'Endpoints, EHR data; Endpoints, Medical data'

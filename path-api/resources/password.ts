@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Address, PasswordByToken, PasswordChange } from '../../schemas/account.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { operation } from '../operation.ts'
+import { operation } from '../operation/operation.ts'
 
 const source = 'Endpoints, Accounts'
 

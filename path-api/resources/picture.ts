@@ -1,8 +1,8 @@
 import { asConnection } from '../../records/profiles/profiles.ts'
 import { Picture } from '../../schemas/picture.ts'
-import { answer } from '../answer.ts'
-import { raw } from '../media.ts'
-import { operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { raw } from '../answer/media.ts'
+import { operation } from '../operation/operation.ts'
 
 const path = '/profile/{mvUid}/picture'
 const pictureFile = raw('image/png', 'image/jpeg', 'image/webp')

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { closed } from '../../schemas/common.ts'
 import { type ErrorName, errorCode, errors, ServiceError } from '../../schemas/errors.ts'
-import { operation } from '../operation.ts'
+import { operation } from '../operation/operation.ts'
 
 const ProblemType = closed('ProblemType', 'A kind of problem', {
   code: Type.String({ description: 'The `code` of its problem documents', examples: ['not-found'] }),

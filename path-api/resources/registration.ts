@@ -1,5 +1,5 @@
 import { Activated, Address, LinkToken, Registered, Registration } from '../../schemas/account.ts'
-import { operation } from '../operation.ts'
+import { operation } from '../operation/operation.ts'
 
 const source = 'Endpoints, Accounts; What the service does, 2 and 3'
 

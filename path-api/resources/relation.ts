@@ -1,4 +1,4 @@
-import { relationIdOf, relationNumberOf } from '../../records/profiles/relations.ts'
+import { relationIdOf, relationNumberOf } from '../../records/profiles/relations/relations.ts'
 import {
   Relation,
   RelationAnswer,
@@ -7,11 +7,11 @@ import {
   RelationUpdate,
   relationFields,
 } from '../../schemas/relation.ts'
-import { answer } from '../answer.ts'
-import { list } from '../list.ts'
-import { operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { list } from '../operation/list.ts'
+import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
-import { shown } from './shown.ts'
+import { shown } from './representation.ts'
 
 const about = {
   source: 'Endpoints, Profile (persons); Resources and their fields, Relation',

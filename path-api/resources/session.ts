@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
 import { Session } from '../../schemas/login.ts'
-import { list } from '../list.ts'
-import { operation } from '../operation.ts'
+import { list } from '../operation/list.ts'
+import { operation } from '../operation/operation.ts'
 
 const source = 'Operations of our own: a session is what a login begins'
 

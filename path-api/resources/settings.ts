@@ -1,6 +1,6 @@
 import { CarePlanSettings } from '../../schemas/settings.ts'
-import { answer } from '../answer.ts'
-import { operation } from '../operation.ts'
+import { answer } from '../answer/answer.ts'
+import { operation } from '../operation/operation.ts'
 
 const about = {
   path: '/med/{ehrId}/careplan/{careplanId}/settings',

@@ -1,7 +1,7 @@
 import { type Collection, type Db, MongoServerError } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import { hashOf, newSecret } from './secret.ts'
-import { usersOf } from './user.ts'
+import { hashOf, newSecret } from './user/secret.ts'
+import { usersOf } from './user/user.ts'
 
 /** An address that takes the place of an account's once it is confirmed; one at a time for each account. */
 interface EmailChange {

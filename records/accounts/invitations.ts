@@ -1,12 +1,12 @@
 import type { AccountCreate } from '../../schemas/account.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { type Database, together } from '../database.ts'
-import { setRole } from '../roles.ts'
+import { setRole } from '../ehrs/roles.ts'
+import { type Database, together } from '../store/documents/database.ts'
 import type { Accounts, Versioned } from './accounts.ts'
-import type { Credentials } from './credentials.ts'
-import type { Links, SendMail } from './mails.ts'
-import { newSecret } from './secret.ts'
-import { stateOf, usersOf } from './user.ts'
+import type { Credentials } from './user/credentials.ts'
+import type { Links, SendMail } from './user/mails.ts'
+import { newSecret } from './user/secret.ts'
+import { stateOf, usersOf } from './user/user.ts'
 
 export interface InvitationParts {
   database: Database

@@ -1,11 +1,11 @@
 import type { Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Background } from './background.ts'
-import type { Credentials } from './credentials.ts'
-import { passwordViolations, requireNone } from './password-policy.ts'
+import type { Sessions } from './login/sessions.ts'
 import { termsViolations } from './registration.ts'
-import type { Sessions } from './sessions.ts'
-import { type User, usersOf } from './user.ts'
+import type { Background } from './user/background.ts'
+import type { Credentials } from './user/credentials.ts'
+import { passwordViolations, requireNone } from './user/password-policy.ts'
+import { type User, usersOf } from './user/user.ts'
 
 export interface PasswordParts {
   db: Db

@@ -2,12 +2,12 @@ import type { Db } from 'mongodb'
 import type { Registration } from '../../schemas/account.ts'
 import type { AccountState } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Background } from './background.ts'
-import type { Credentials } from './credentials.ts'
 import type { EmailChanges } from './email-changes.ts'
-import type { SendMail } from './mails.ts'
-import { passwordViolations, requireNone } from './password-policy.ts'
-import { stateOf, type User, userByEmail, usersOf } from './user.ts'
+import type { Background } from './user/background.ts'
+import type { Credentials } from './user/credentials.ts'
+import type { SendMail } from './user/mails.ts'
+import { passwordViolations, requireNone } from './user/password-policy.ts'
+import { stateOf, type User, userByEmail, usersOf } from './user/user.ts'
 
 export interface RegistrationParts {
   db: Db

@@ -1,10 +1,10 @@
 import type { UpdateFilter } from 'mongodb'
-import type { Caller } from '../caller.ts'
-import { changeOf } from '../history.ts'
-import type { ParseDocument } from '../parse-format.ts'
-import { accessesOf } from '../resource.ts'
-import { inTransaction, type Records } from '../transaction.ts'
-import { takeTurn } from './context.ts'
+import { takeTurn } from '../registered/context.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import type { ParseDocument } from '../store/documents/parse-format.ts'
+import { accessesOf } from '../store/resource.ts'
+import { changeOf } from '../store/writing/history.ts'
+import { inTransaction, type Records } from '../store/writing/transaction.ts'
 
 type Kept = '_id' | 'version' | '_created_at' | '_updated_at' | '_rperm' | '_wperm' | '_acl'
 type Closable = Pick<ParseDocument, Kept> & { status: string }

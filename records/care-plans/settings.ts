@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { Caller } from '../caller.ts'
-import { Store } from '../store.ts'
-import { inTransaction, type Records } from '../transaction.ts'
-import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from './context.ts'
-import type { Writing } from './part.ts'
-import type { PlanStores } from './stores.ts'
+import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from '../registered/context.ts'
+import type { Writing } from '../registered/part.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import { Store } from '../store/store.ts'
+import { inTransaction, type Records } from '../store/writing/transaction.ts'
+import type { PlanStores } from './contents/stores.ts'
 
 /** The settings are kept as text: whatever their properties are called, no query and no database trips over them. */
 const schema = Type.Object({ ehrId: Type.String(), carePlanId: Type.String(), json: Type.String() })

@@ -1,6 +1,6 @@
 import type { Violation } from '../../schemas/violation.ts'
-import type { ClassRules, Values } from '../class-rule.ts'
-import { payloadViolations } from '../payload.ts'
+import type { ClassRules, Values } from '../registered/class-rule.ts'
+import { payloadViolations } from '../registered/payload.ts'
 
 const DAY_MS = 86_400_000
 /** Later than this no time can be told. */

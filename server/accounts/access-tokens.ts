@@ -1,8 +1,8 @@
 import { decodeProtectedHeader, jwtVerify, SignJWT } from 'jose'
 import { LRUCache } from 'lru-cache'
-import type { Principal } from '../../path-api/access.ts'
-import type { AccessTokens } from '../../records/accounts/logins.ts'
-import type { Sessions } from '../../records/accounts/sessions.ts'
+import type { Principal } from '../../path-api/operation/access.ts'
+import type { AccessTokens } from '../../records/accounts/login/logins.ts'
+import type { Sessions } from '../../records/accounts/login/sessions.ts'
 import { algorithm, type SigningKeys } from './keys.ts'
 
 /** Seconds for which an access token is valid. */

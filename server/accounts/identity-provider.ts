@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
-import type { ExternalIdentity, IdentityProvider } from '../../records/accounts/identities.ts'
+import type { ExternalIdentity, IdentityProvider } from '../../records/accounts/login/identities.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 
 export interface ProviderOptions {

@@ -1,6 +1,6 @@
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK } from 'jose'
 import type { Collection, Db } from 'mongodb'
-import { newId } from '../../records/id.ts'
+import { newId } from '../../records/store/documents/ids.ts'
 import type { JsonWebKey } from '../../schemas/login.ts'
 import type { Seal } from './sealed.ts'
 

@@ -1,4 +1,4 @@
-import type { Links } from '../../records/accounts/mails.ts'
+import type { Links } from '../../records/accounts/user/mails.ts'
 
 /** Mailed links lead to our own pages, which act on a button only: mail scanners follow links. */
 export function linksOf(publicUrl: string): Links {

@@ -1,5 +1,5 @@
-import type { Links } from '../../records/accounts/mails.ts'
-import type { Log } from '../log.ts'
+import type { Links } from '../../records/accounts/user/mails.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { MailQueue } from './queue.ts'
 import { appName, type TemplateName } from './templates.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
-import { sweepRemovals } from '../../records/removal.ts'
+import { sweepRemovals } from '../../records/ehrs/removal.ts'
 import { assertNoScan, commandsOf } from '../database-commands.ts'
 import { newUser, service, type TestUser } from '../helper.ts'
 import { classesOf, ehrOf, newPlan, newPressure } from './client.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { removeWithAll, sweepRemovals } from '../../records/removal.ts'
+import { removeWithAll, sweepRemovals } from '../../records/ehrs/removal.ts'
 import { newUser, service, type TestUser } from '../helper.ts'
 import { assertError, classesOf, ehrOf, newPlan, newPressure } from './client.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Access } from '../../path-api/access.ts'
-import { exampleOf } from '../../path-api/example.ts'
+import { exampleOf } from '../../path-api/documentation/example.ts'
+import type { Access } from '../../path-api/operation/access.ts'
 import { CLASS_NAMES, type ClassName, classes } from '../../schemas/classes.ts'
 import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../cast.ts'
 import { keys, request } from '../helper.ts'

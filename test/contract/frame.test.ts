@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { MongoNetworkError } from 'mongodb'
-import { operation } from '../../path-api/operation.ts'
+import { operation } from '../../path-api/operation/operation.ts'
 import { asAnna, frameClient, json } from './frame-client.ts'
 import { sampleTokens, startSample } from './sample.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Type } from '@sinclair/typebox'
-import { answer } from '../../path-api/answer.ts'
-import { operation } from '../../path-api/operation.ts'
+import { answer } from '../../path-api/answer/answer.ts'
+import { operation } from '../../path-api/operation/operation.ts'
 import { closed } from '../../schemas/common.ts'
 
 const Note = closed('TypedNote', 'A note', { title: Type.String({ description: 'Title' }) })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Db, MongoClient } from 'mongodb'
-import { type User, usersOf } from '../../records/accounts/user.ts'
-import { newId } from '../../records/id.ts'
-import { setRole } from '../../records/roles.ts'
+import { type User, usersOf } from '../../records/accounts/user/user.ts'
+import { setRole } from '../../records/ehrs/roles.ts'
+import { newId } from '../../records/store/documents/ids.ts'
 import { password } from '../helper.ts'
 import type { Answer, Call, Victim } from './victim.ts'
 

@@ -1,6 +1,6 @@
 import type { Db, Document } from 'mongodb'
-import { ehrRole, planRole } from '../../records/access.ts'
-import { PLAN_COLLECTIONS } from '../../records/database.ts'
+import { ehrRole, planRole } from '../../records/ehrs/access.ts'
+import { PLAN_COLLECTIONS } from '../../records/store/documents/database.ts'
 import { CLASS_NAMES } from '../../schemas/classes.ts'
 
 /** Everything that the database holds, by collection. */

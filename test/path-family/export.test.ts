@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { storedPermissions } from '../../records/parse-format.ts'
+import { storedPermissions } from '../../records/store/documents/parse-format.ts'
 import { connect, type ProfileService, startProfiles, type TestPerson } from './profile-service.ts'
 
 interface Line {

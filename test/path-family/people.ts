@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Email } from 'postal-mime'
-import { setRole } from '../../records/roles.ts'
+import { setRole } from '../../records/ehrs/roles.ts'
 import type { Grant } from '../../schemas/login.ts'
 import { followLink, mailTo, newAddress, password, service } from '../helper.ts'
 

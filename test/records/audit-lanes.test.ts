@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { type Access, entryMac, placeOf } from '../../records/audit/chain.ts'
-import { type Lane, openLanes } from '../../records/audit/lanes.ts'
+import { type Access, entryMac, placeOf } from '../../records/store/audit/chain.ts'
+import { type Lane, openLanes } from '../../records/store/audit/lanes.ts'
 
 const access: Access = {
   requestId: 'r',

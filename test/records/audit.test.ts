@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { removeEntriesBefore } from '../../records/audit/checkpoint.ts'
-import { type Progress, verifyAudit } from '../../records/audit/verifier.ts'
-import { listAccess } from '../../records/audit.ts'
+import { removeEntriesBefore } from '../../records/store/audit/checkpoint.ts'
+import { listAccess } from '../../records/store/audit/trail.ts'
+import { type Progress, verifyAudit } from '../../records/store/audit/verifier.ts'
 import { engineOfBlock } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, KEY, noteStore, openRecords, type TestRecords } from './records.ts'
 

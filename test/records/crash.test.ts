@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { verifyAudit } from '../../records/audit/verifier.ts'
+import { verifyAudit } from '../../records/store/audit/verifier.ts'
 import { type Engine, startEngine } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, KEY, openRecords, type TestRecords } from './records.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { decodeCursor, encodeCursor, type Position } from '../../records/cursor.ts'
+import { decodeCursor, encodeCursor, type Position } from '../../records/store/reading/cursor.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 
 describe('records/cursor', () => {

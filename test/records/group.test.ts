@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createGroups } from '../../records/group.ts'
+import { createGroups } from '../../records/store/batching/group.ts'
 
 describe('records/group', () => {
   /** Groups whose writes end when the test says so. */

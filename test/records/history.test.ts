@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { encodeCursor } from '../../records/cursor.ts'
-import { forgetChangesOfEhr } from '../../records/history.ts'
+import { encodeCursor } from '../../records/store/reading/cursor.ts'
+import { forgetChangesOfEhr } from '../../records/store/writing/history.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type Engine, startEngine } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, openRecords, type TestRecords } from './records.ts'

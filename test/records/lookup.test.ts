@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setImmediate } from 'node:timers/promises'
-import { createLookup } from '../../records/lookup.ts'
+import { createLookup } from '../../records/store/batching/lookup.ts'
 
 interface One {
   id: string

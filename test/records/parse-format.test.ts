@@ -2,8 +2,12 @@ import assert from 'node:assert/strict'
 import { Type } from '@sinclair/typebox'
 import { deserialize, serialize } from 'bson'
 import fc from 'fast-check'
-import { newId } from '../../records/id.ts'
-import { type ParseDocument, parseFormat, storedPermissions } from '../../records/parse-format.ts'
+import { newId } from '../../records/store/documents/ids.ts'
+import {
+  type ParseDocument,
+  parseFormat,
+  storedPermissions,
+} from '../../records/store/documents/parse-format.ts'
 import type { ServiceError } from '../../schemas/errors.ts'
 
 const Resource = Type.Object({

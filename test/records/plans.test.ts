@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type CommandStartedEvent, type Document, MongoClient } from 'mongodb'
-import { removeEntriesBefore } from '../../records/audit/checkpoint.ts'
-import { listAccess } from '../../records/audit.ts'
+import { removeEntriesBefore } from '../../records/store/audit/checkpoint.ts'
+import { listAccess } from '../../records/store/audit/trail.ts'
 import { type Engine, startEngine } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, openRecords, type TestRecords } from './records.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { createFaults, updateFaults } from '../../records/validation.ts'
+import { createFaults, updateFaults } from '../../records/registered/validation.ts'
 import { CLASS_NAMES } from '../../schemas/classes.ts'
 import { inOneLine } from '../../schemas/violation.ts'
 

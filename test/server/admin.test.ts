@@ -14,7 +14,7 @@ describe('npm run admin', function suite() {
   const admin = async (...args: string[]) => {
     const env = { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: 'warn', PORT: '1' }
     const file = promisify(execFile)
-    const done = await file(process.execPath, ['dist/server/admin.js', ...args], { env }).catch(
+    const done = await file(process.execPath, ['dist/server/commands/admin.js', ...args], { env }).catch(
       (error) => error,
     )
     return { code: done.code ?? 0, said: `${done.stdout}${done.stderr}` }

@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
-import { verifyAudit } from '../../records/audit/verifier.ts'
-import { type Access, entriesOf, openAudit } from '../../records/audit.ts'
-import { type Config, readConfig } from '../../server/config.ts'
-import { type Database, openDatabase } from '../../server/database.ts'
-import { createLog } from '../../server/log.ts'
+import { type Access, entriesOf, openAudit } from '../../records/store/audit/trail.ts'
+import { verifyAudit } from '../../records/store/audit/verifier.ts'
+import { type Config, readConfig } from '../../server/config/config.ts'
+import { type Database, openDatabase } from '../../server/database/database.ts'
 import { openRecords } from '../../server/records.ts'
+import { createLog } from '../../server/telemetry/log.ts'
 import { newDataDir } from '../process.ts'
 
 const access: Access = {
@@ -46,7 +46,7 @@ describe('the audit of a service that has stopped', function suite() {
 
   /** What `npm run audit` prints, and its exit code. */
   const run = (...args: string[]) =>
-    promisify(execFile)(process.execPath, ['dist/server/audit.js', ...args], {
+    promisify(execFile)(process.execPath, ['dist/server/commands/audit.js', ...args], {
       env: { PATH: process.env.PATH, DATA_DIR: config.dataDir },
     }).then(
       ({ stdout }) => ({ code: 0, output: stdout }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { configurationRows, readConfig } from '../../server/config.ts'
+import { configurationRows, readConfig } from '../../server/config/config.ts'
 
 interface ComposeService {
   build?: string

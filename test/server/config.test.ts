@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ConfigFaults, configurationRows, readConfig, variableOf } from '../../server/config.ts'
+import { ConfigFaults, configurationRows, readConfig, variableOf } from '../../server/config/config.ts'
 
 const dataDir = () => mkdtempSync(join(tmpdir(), 'config-'))
 const secrets = {

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import PostalMime from 'postal-mime'
 import { type MailQueue, openMailQueue } from '../../server/mail/queue.ts'
 import { createTransport } from '../../server/mail/transport.ts'
-import { createMetrics } from '../../server/metrics.ts'
+import { createMetrics } from '../../server/telemetry/metrics.ts'
 import { config, service } from '../helper.ts'
 import { startSmtp } from '../smtp.ts'
 

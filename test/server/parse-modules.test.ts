@@ -17,7 +17,7 @@ describe('the modules of Parse Server', () => {
   it('know each other, whichever of them the disk gives first', async function () {
     this.timeout(30_000)
     const register = asUrl(`import { register } from 'node:module'; register(${JSON.stringify(slow)})`)
-    const modules = new URL('../../server/parse-modules.js', import.meta.url)
+    const modules = new URL('../../cloud/parse-server/internals.js', import.meta.url)
     const script = `
       const { loadParseServer } = await import(${JSON.stringify(modules.href)})
       await loadParseServer()

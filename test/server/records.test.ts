@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { MongoClient } from 'mongodb'
-import { readConfig } from '../../server/config.ts'
-import { openDatabase } from '../../server/database.ts'
-import { createLog } from '../../server/log.ts'
+import { readConfig } from '../../server/config/config.ts'
+import { openDatabase } from '../../server/database/database.ts'
 import { openRecords } from '../../server/records.ts'
+import { createLog } from '../../server/telemetry/log.ts'
 import { newDataDir } from '../process.ts'
 
 describe('the records of an earlier version', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { forgettable, type RoleCache } from '../../server/accounts/role-cache.ts'
+import { forgettable, type RoleCache } from '../../cloud/parse-server/adapter/role-cache.ts'
 
 describe('the roles that Parse Server notes', () => {
   let notes: Map<string, unknown>

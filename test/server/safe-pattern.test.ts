@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { isSafePattern } from '../../server/class-family/safe-pattern.ts'
+import { isSafePattern } from '../../cloud/gate/query/safe-pattern.ts'
 
 describe('regular expressions of clients', () => {
   const taken = [

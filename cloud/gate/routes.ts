@@ -1,0 +1,45 @@
+import type { Express, RequestHandler } from 'express'
+import type { Logger } from 'pino'
+import { answerUnhandled, speakErrors } from './error-answers.ts'
+
+/** Parse Server as one handler that answers everything it is given, in one language. */
+export function classFamily(parse: Express, trustProxy: unknown, log: Logger): RequestHandler {
+  parse.set('trust proxy', trustProxy)
+  return (req, res) => {
+    speakErrors(res)
+    parse(req, res, (error?: unknown) => answerUnhandled(error, res, log))
+  }
+}
+
+/** Users, and class names that do not begin with an underscore: the internal classes have no route. */
+export const allowedRoutes = [
+  'classes/(_User|[A-Za-z][A-Za-z0-9_]*)(/[^/]+)?',
+  'functions/[A-Za-z0-9_]+',
+  '[Ll]ogin',
+  'logout',
+  'users(/me)?',
+  'requestPasswordReset',
+  'verificationEmailRequest',
+  'batch',
+  'health',
+  'apps/.*',
+]
+
+const allowed = new RegExp(`^/(${allowedRoutes.join('|')})/?$`)
+
+/** Whether a path, without the mount, is one of ours; Parse itself asks that of everybody but the master key. */
+export const isAllowed = (path: string): boolean => allowed.test(path)
+
+/** Functions have no version in their path, and `/Login` stands beside them. */
+export const servesAtRoot = (path: string): boolean => /^\/(functions\/|login\/?$)/i.test(path)
+
+const known =
+  /^(\/1)?\/(functions\/\w{1,64}|login|logout|users|users\/me|batch|requestPasswordReset|verificationEmailRequest)\/?$/i
+
+/** The route template for logs and figures: class and function names show, ids do not. */
+export function classFamilyRoute(path: string): string | undefined {
+  const [, className, objectId] = /^\/1\/classes\/(\w{1,64})(\/[^/]+)?\/?$/.exec(path) ?? []
+  if (className) return `/1/classes/${className}${objectId ? '/{objectId}' : ''}`
+  if (path.startsWith('/1/apps/')) return '/1/apps'
+  return known.test(path) ? path : undefined
+}

@@ -1,0 +1,150 @@
+import type { Db } from 'mongodb'
+import { accountLocked } from '../../records/accounts/login/unknown-addresses.ts'
+import { linkExpired } from '../../records/accounts/passwords.ts'
+import type { Credentials, NewAccount } from '../../records/accounts/user/credentials.ts'
+import { newSecret } from '../../records/accounts/user/secret.ts'
+import { usersOf } from '../../records/accounts/user/user.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { forgettable } from './adapter/role-cache.ts'
+import { type AccountInternals, accountInternals } from './internals.ts'
+
+/** Parse.Error.* */
+const code = { objectNotFound: 101, validation: 142, usernameTaken: 202, emailTaken: 203, emailNotFound: 205 }
+
+const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code
+const messageOf = (error: unknown): string =>
+  typeof error === 'string' ? error : String((error as Error | undefined)?.message ?? '')
+
+/** Parse Server's accounts behind our interface; called when it has started. */
+export async function parseCredentials(appId: string, db: Db): Promise<Credentials> {
+  const parse = await accountInternals(appId)
+  const { config, auth, rest } = parse
+  const request = (email: string, password: string) => ({
+    config,
+    auth: auth.nobody(config),
+    info: { context: {} },
+    body: { email, password },
+    query: {},
+  })
+  return {
+    ...sessionsOf(parse),
+    ...linksOf(parse, db),
+    async signUp(account) {
+      const made = await rest
+        .create(config, auth.master(config), '_User', dataOf(account))
+        .catch((error: unknown) => Promise.reject(signUpFault(error)))
+      return made.response.objectId
+    },
+    async logIn(email, password) {
+      const { response } = await parse.users
+        .handleLogIn(request(email, password))
+        .catch((error: unknown) => Promise.reject(loginFault(error)))
+      return response.sessionToken
+    },
+    async checkPassword(email, password) {
+      await parse.users
+        .handleVerifyPassword(request(email, password))
+        .catch((error: unknown) => Promise.reject(loginFault(error)))
+    },
+    async changePassword(objectId, password) {
+      await rest
+        .update(config, auth.master(config), '_User', { objectId }, { password })
+        .catch((error: unknown) => Promise.reject(policyFault(error)))
+    },
+  }
+}
+
+function sessionsOf({ config, createSession }: AccountInternals) {
+  return {
+    async beginSession(userId, authProvider) {
+      const createdWith = { action: 'login', authProvider }
+      const session = createSession(config, { userId, createdWith })
+      await session.createSession()
+      return session.sessionData.sessionToken
+    },
+    async forgetSessions(tokens) {
+      for (const token of tokens) await config.cacheController.user.del(token)
+    },
+    forgetRoles: forgettable(config.cacheController.role),
+  } satisfies Partial<Credentials>
+}
+
+function linksOf({ config, auth }: AccountInternals, db: Db) {
+  const { userController } = config
+  return {
+    async activate(token) {
+      const user = await usersOf(db).findOne({ _email_verify_token: token }, { projection: { _id: 1 } })
+      if (!user) return undefined
+      try {
+        await userController.verifyEmail(token)
+        return user._id
+      } catch (error) {
+        if (error === undefined || codeOf(error) === code.objectNotFound) return undefined
+        throw error
+      }
+    },
+    async resendActivation(email) {
+      const user = await usersOf(db).findOne({ email }, { projection: { username: 1 } })
+      if (user) await userController.resendVerificationEmail(user.username, { auth: auth.nobody(config) })
+    },
+    async sendReset(email) {
+      await userController.sendPasswordResetEmail(email).catch((error: unknown) => {
+        if (codeOf(error) !== code.objectNotFound) throw error
+      })
+    },
+    async passwordToken(email, days) {
+      const token = newSecret()
+      const expiresAt = new Date(Date.now() + days * 24 * 3_600_000)
+      const $set = { _perishable_token: token, _perishable_token_expires_at: expiresAt }
+      await usersOf(db).updateOne({ email }, { $set } as object)
+      return token
+    },
+    async resetPassword(token, newPassword) {
+      await userController
+        .updatePassword(token, newPassword)
+        .catch((error: unknown) => Promise.reject(resetFault(error)))
+    },
+  } satisfies Partial<Credentials>
+}
+
+function dataOf({ email, password, name, language, termsVersion }: NewAccount): object {
+  const now = { __type: 'Date', iso: new Date().toISOString() }
+  return {
+    username: email,
+    email,
+    password,
+    ...(name === undefined ? {} : { name }),
+    ...(language === undefined ? {} : { language }),
+    ...(termsVersion === undefined ? { invitedAt: now } : { termsVersion, termsAcceptedAt: now }),
+  }
+}
+
+function signUpFault(error: unknown): unknown {
+  const taken = codeOf(error) === code.usernameTaken || codeOf(error) === code.emailTaken
+  if (!taken) return policyFault(error)
+  return new ServiceError('Conflict', { detail: 'The address has an account already.', cause: error })
+}
+
+function loginFault(error: unknown): unknown {
+  if (codeOf(error) === code.emailNotFound) return new ServiceError('AccountNotActivated')
+  if (codeOf(error) !== code.objectNotFound) return error
+  return messageOf(error).includes('locked') ? accountLocked() : new ServiceError('InvalidCredentials')
+}
+
+function policyFault(error: unknown): unknown {
+  if (codeOf(error) !== code.validation) return error
+  return new ServiceError('RuleViolated', { violations: [violationOf(messageOf(error))] })
+}
+
+function resetFault(error: unknown): unknown {
+  const message = messageOf(error)
+  if (/token is invalid|link has expired/.test(message)) return linkExpired()
+  return /password/i.test(message)
+    ? new ServiceError('RuleViolated', { violations: [violationOf(message)] })
+    : error
+}
+
+const violationOf = (message: string) =>
+  /same as last/.test(message)
+    ? { path: 'body.newPassword', code: 'password-used-before', message: 'newPassword was used lately.' }
+    : { path: 'body.newPassword', code: 'password-refused', message: `newPassword is refused: ${message}` }

@@ -1,0 +1,97 @@
+import type Parse from 'parse/node'
+import type { RoleCache } from './adapter/role-cache.ts'
+
+/**
+ * Parse Server's modules, among them those that its package does not offer. They take half a second to load: the
+ * service asks for them while the database starts. They depend on each other in circles, which only the package's own
+ * entry goes through in the right order: another one that comes first leaves some of them without what they need.
+ */
+export async function loadParseServer() {
+  // Read while they load: without it a folder `logs` appears in the working directory.
+  process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
+  const { ParseServer } = await import('parse-server')
+  const { default: adapter } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js')
+  const { default: rest } = await import('parse-server/lib/rest.js')
+  const { default: batch } = await import('parse-server/lib/batch.js')
+  const routablePaths: RoutablePaths = batch.makeBatchRoutingPathFunction
+  return { ParseServer, MongoStorageAdapter: adapter.default, rest: rest as Rest, routablePaths }
+}
+
+/** What a path inside a batch is to the routes. @throws Parse.Error for one that lies outside of the mount */
+type RoutablePaths = (
+  batchUrl: string,
+  serverURL: string,
+  publicServerURL: string,
+) => (path: string) => string
+
+interface Rest {
+  /** A query with the caller's rights: permissions, ACLs and protected fields are enforced. */
+  find(
+    config: unknown,
+    auth: unknown,
+    className: string,
+    where: object,
+    options: { distinct: string },
+    context: object,
+  ): Promise<{ results: unknown[] }>
+}
+
+/** What accounts use of Parse Server's own modules; they have no types. */
+export interface AccountInternals {
+  config: {
+    cacheController: {
+      user: { del(sessionToken: string): Promise<void> }
+      role: RoleCache
+    }
+    userController: {
+      verifyEmail(token: string): Promise<unknown>
+      resendVerificationEmail(username: string, request: object): Promise<unknown>
+      sendPasswordResetEmail(email: string): Promise<unknown>
+      /** Rejects with a sentence. */
+      updatePassword(token: string, password: string): Promise<unknown>
+    }
+  }
+  auth: { master(config: unknown): unknown; nobody(config: unknown): unknown }
+  rest: {
+    create(
+      config: unknown,
+      auth: unknown,
+      name: string,
+      data: object,
+    ): Promise<{ response: { objectId: string } }>
+    update(config: unknown, auth: unknown, name: string, where: object, data: object): Promise<unknown>
+  }
+  users: {
+    handleLogIn(request: object): Promise<{ response: { sessionToken: string } }>
+    handleVerifyPassword(request: object): Promise<unknown>
+  }
+  createSession(
+    config: unknown,
+    of: { userId: string; createdWith: object },
+  ): { sessionData: { sessionToken: string }; createSession(): Promise<unknown> }
+}
+
+/** Parse Server must have started. */
+export async function accountInternals(appId: string): Promise<AccountInternals> {
+  const [{ default: Config }, { default: auth }, { default: rest }, { default: router }, { default: write }] =
+    await Promise.all([
+      import('parse-server/lib/Config.js'),
+      import('parse-server/lib/Auth.js'),
+      import('parse-server/lib/rest.js'),
+      import('parse-server/lib/Routers/UsersRouter.js'),
+      import('parse-server/lib/RestWrite.js'),
+    ])
+  const { createSession } = write
+  return { config: Config.get(appId, '/1'), auth, rest, users: new router.UsersRouter(), createSession }
+}
+
+interface AuthModule {
+  Auth: new (of: { config: unknown; user: Parse.User }) => { getUserRoles(): Promise<string[]> }
+}
+
+/** The names of a user's roles; Parse has them in its cache when it needed them for this very request. */
+export async function rolesOfUser(config: unknown, user: Parse.User): Promise<string[]> {
+  const { Auth } = (await import('parse-server/lib/Auth.js')).default as AuthModule
+  const roles = await new Auth({ config, user }).getUserRoles()
+  return roles.map((role) => role.replace(/^role:/, ''))
+}

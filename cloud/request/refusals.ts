@@ -1,0 +1,26 @@
+import Parse from 'parse/node'
+import { type Faults, missingProperties } from '../../records/registered/validation.ts'
+import { inOneLine, type Violation } from '../../schemas/violation.ts'
+
+/** The answer about what does not exist, is someone else's, or does not belong together: always the same. */
+export const notFound = () => new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')
+
+/** The answer about what the caller may see but not do. */
+export const forbidden = (why: string) => new Parse.Error(Parse.Error.OPERATION_FORBIDDEN, why)
+
+/** The answer about what is there but breaks a rule. */
+export const invalid = (...violations: Violation[]) =>
+  new Parse.Error(Parse.Error.VALIDATION_ERROR, inOneLine(violations))
+
+const missingError = (names: readonly string[]) =>
+  new Parse.Error(Parse.Error.SCRIPT_FAILED, `Missing required properties: ${names.join(', ')}`)
+
+/** @throws Parse.Error 141 naming every missing property, otherwise 142 with every violation */
+export function refuseFaults({ missing, violations }: Faults): void {
+  if (missing.length > 0) throw missingError(missing)
+  if (violations.length > 0) throw invalid(...violations)
+}
+
+/** @throws Parse.Error 141 naming every required property that is absent or null */
+export const requireAll = (required: readonly string[] | undefined, values: Record<string, unknown>): void =>
+  refuseFaults({ missing: missingProperties(required, values), violations: [] })

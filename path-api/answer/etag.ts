@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto'
+import type { IfMatch } from '../../records/store/decisions.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+
+const entityTags =
+  /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
+/** Behind a point may stand what else the representation shows, see taggedWith. */
+const strongVersion = /(?<!W\/)"(\d{1,15})(?:\.[\w-]{1,40})?"/g
+
+/** The ETag of a version: the version in quotes. */
+export const etagOf = (version: number): string => `"${version}"`
+
+/**
+ * The ETag of a resource that is shown with others in it. A change of those makes it another one, and If-Match still
+ * compares the version of the resource itself.
+ */
+export function taggedWith(version: number, others: readonly { id: string; version: number }[]): string {
+  const hash = createHash('sha256')
+  for (const { id, version } of others) hash.update(`${id} ${version}\n`)
+  return `"${version}.${hash.digest('base64url').slice(0, 16)}"`
+}
+
+/**
+ * Reads If-Match with the strong comparison that RFC 9110 demands: weak tags and tags that are not ours match
+ * nothing, so that a condition made of them alone fails (412) and does not vanish.
+ *
+ * @throws MalformedRequest when it is no list of entity tags
+ */
+export function parseIfMatch(header: string | undefined): IfMatch {
+  if (header === undefined) return undefined
+  const value = header.trim()
+  if (value === '*') return '*'
+  if (!entityTags.test(value)) {
+    throw new ServiceError('MalformedRequest', { detail: 'If-Match is neither * nor a list of entity tags.' })
+  }
+  return [...value.matchAll(strongVersion)].map(([, version]) => Number(version))
+}
+
+/** Whether If-None-Match names this ETag (weak comparison), so that 304 says it all. */
+export function isUnchanged(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  return header.split(',').some((tag) => {
+    const trimmed = tag.trim()
+    return trimmed === '*' || trimmed.replace(/^W\//, '') === etag
+  })
+}

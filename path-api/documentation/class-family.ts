@@ -1,0 +1,175 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import { AcqParams } from '../../schemas/acq.ts'
+import { ConditionParams } from '../../schemas/blood-pressure-condition.ts'
+import { BmiParams } from '../../schemas/bmi.ts'
+import { type ClassName, classes } from '../../schemas/classes.ts'
+import { closed } from '../../schemas/common.ts'
+import { exampleOf } from './example.ts'
+import type { Json, SchemaCollector } from './schema-collector.ts'
+
+const ClassError = closed('ClassError', 'What went wrong, in the class family', {
+  code: Type.Integer({ description: 'A number for programs', examples: [101] }),
+  error: Type.String({ description: 'What it means', examples: ['Object not found.'] }),
+})
+
+const moment = Type.String({ format: 'date-time' })
+const Created = closed('ObjectCreated', 'What the service added', {
+  objectId: Type.String(),
+  createdAt: moment,
+})
+const Updated = closed('ObjectUpdated', 'What the service changed', { updatedAt: moment })
+const Removed = closed('ObjectRemoved', 'Nothing remains', {})
+const listOf = (item: TSchema) =>
+  Type.Object(
+    { results: Type.Array(item), count: Type.Optional(Type.Integer()) },
+    { description: 'The objects, and their count when it was asked' },
+  )
+
+const filters = [
+  ['where', 'Filter: a JSON condition', '{"status":"ACTIVE"}'],
+  ['order', 'Properties to sort by, with commas between; `-` before one turns it round', '-createdAt'],
+  ['limit', 'Objects at most: 100, at most 1000', '100'],
+  ['skip', 'Objects to leave out at the beginning', '0'],
+  ['distinct', 'Property whose different values are wanted', 'status'],
+  ['count', '1: count the objects', '1'],
+] as const
+const query = filters.map(([name, description, example]) => ({
+  name,
+  in: 'query',
+  description,
+  schema: { type: 'string', examples: [example] },
+}))
+const objectId = {
+  name: 'objectId',
+  in: 'path',
+  required: true,
+  description: 'Object id',
+  schema: { type: 'string' },
+}
+
+const Credentials = closed('ClassLogin', 'A name and its password', {
+  username: Type.String({ description: 'Name of the user', examples: ['anna@example.org'] }),
+  password: Type.String({ description: 'Password', examples: ['correct horse battery 9'] }),
+})
+const SignUp = closed('ClassSignUp', 'A new user', {
+  ...Credentials.properties,
+  email: Type.String({ format: 'email', description: 'Address; an activation mail goes there' }),
+})
+const Session = Type.Object(
+  {
+    objectId: Type.String({ description: 'User id' }),
+    sessionToken: Type.String({ description: 'For the header' }),
+  },
+  { $id: 'ClassSession', description: 'The user, and a token for every later request' },
+)
+const Result = Type.Object(
+  { result: Type.Unknown() },
+  { $id: 'FunctionResult', description: 'What the function gives' },
+)
+
+const byKeys = [{ applicationId: [], restApiKey: [] }]
+const bySession = [{ applicationId: [], restApiKey: [], sessionToken: [] }]
+
+interface Call {
+  operationId: string
+  summary: string
+  takes?: TSchema
+  answers: readonly [status: number, schema: TSchema]
+  parameters?: Json[]
+  security?: Json[]
+}
+
+/** The class family's paths, for the document that describes both families. */
+export function classFamily(schemas: SchemaCollector): Record<string, Json> {
+  const json = (schema: TSchema) => ({
+    'application/json': { schema: schemas.collect(schema), example: exampleOf(schema) },
+  })
+  const fault = { description: 'Refused', content: json(ClassError) }
+  const call = ({ takes, answers: [status, schema], security = bySession, ...rest }: Call): Json => ({
+    ...rest,
+    tags: ['Class family'],
+    security,
+    ...(takes === undefined ? {} : { requestBody: { required: true, content: json(takes) } }),
+    responses: {
+      [status]: { description: schema.description ?? 'Done', content: json(schema) },
+      400: fault,
+      401: fault,
+      404: fault,
+    },
+  })
+  return Object.assign(
+    {
+      '/1/users': {
+        post: call({
+          operationId: 'signUp',
+          summary: 'Sign up',
+          takes: SignUp,
+          answers: [201, Created],
+          security: byKeys,
+        }),
+      },
+      '/1/login': {
+        post: call({
+          operationId: 'logIn',
+          summary: 'Log in',
+          takes: Credentials,
+          answers: [200, Session],
+          security: byKeys,
+        }),
+      },
+    },
+    ...(Object.keys(classes) as ClassName[]).map((name) => classPaths(name, call)),
+    ...Object.entries(functions).map(([name, takes]) => ({
+      [`/functions/${name}`]: {
+        post: call({
+          operationId: `${name}Function`,
+          summary: takes.description ?? name,
+          takes,
+          answers: [200, Result],
+        }),
+      },
+    })),
+  )
+}
+
+const functions: Record<string, TSchema> = {
+  bmi: BmiParams,
+  acq: AcqParams,
+  bloodPressureCondition: ConditionParams,
+}
+
+function classPaths(name: ClassName, call: (about: Call) => Json): Record<string, Json> {
+  const { stored, create, update } = classes[name]
+  const id = (verb: string) => `${verb}${name}Object`
+  return {
+    [`/1/classes/${name}`]: {
+      get: call({
+        operationId: id('list'),
+        summary: `List ${name} objects`,
+        answers: [200, listOf(stored)],
+        parameters: query,
+      }),
+      post: call({
+        operationId: id('create'),
+        summary: `Add a ${name} object`,
+        takes: create,
+        answers: [201, Created],
+      }),
+    },
+    [`/1/classes/${name}/{objectId}`]: {
+      parameters: [objectId],
+      get: call({ operationId: id('get'), summary: `Get a ${name} object`, answers: [200, stored] }),
+      put: call({
+        operationId: id('update'),
+        summary: `Update a ${name} object`,
+        takes: update,
+        answers: [200, Updated],
+      }),
+      delete: call({
+        operationId: id('delete'),
+        summary: `Delete a ${name} object`,
+        answers: [200, Removed],
+      }),
+    },
+  }
+}

@@ -1,0 +1,193 @@
+import type { TObject, TSchema } from '@sinclair/typebox'
+import { type ErrorName, errorCode, errors } from '../../schemas/errors.ts'
+import { Form, Raw } from '../answer/media.ts'
+import { rules } from '../operation/access.ts'
+import type { Operation } from '../operation/operation.ts'
+import { mediaTypesOf } from '../request/input.ts'
+import { impliedErrors, Problem, problemExample } from '../response/problem.ts'
+import { classFamily } from './class-family.ts'
+import { exampleOf } from './example.ts'
+import { type Json, SchemaCollector } from './schema-collector.ts'
+
+const tags: [prefix: string, name: string, description: string][] = [
+  ['/auth/login', 'Login', 'Tokens: getting, renewing and checking them'],
+  ['/auth', 'Accounts', 'Accounts: registration, activation, passwords, sessions'],
+  ['/profile', 'Profile', 'Persons: addresses, contacts, relations, network'],
+  ['/ehr', 'EHR data', 'Electronic health records, care plans and what is registered in them'],
+  ['/med', 'Medical data', 'Care plans, events, compositions, templates, queries'],
+  ['/data', 'Data', 'Measurements and events of a user, and their types'],
+  ['/chat', 'Chat', 'Topics and messages'],
+  ['/1/', 'Class family', 'Objects of classes, as an object-storage backend offers them'],
+  ['/functions', 'Class family', 'Functions of the class family'],
+  ['/', 'Service', 'The service itself'],
+]
+const tagOf = (path: string): string => tags.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'Service'
+
+const about = `Electronic health records, care plans and measurements.
+
+Errors are problem documents (RFC 9457): \`code\` is for programs, \`errors\` names everything that is wrong with the
+input. Single resources carry an ETag; send it as If-Match with a change and as If-None-Match with a repeated read.
+A POST with an Idempotency-Key may be repeated safely for 24 hours.
+
+What is offered below \`/ehr\` and below \`/med\` is the same: the same records under the same rules, and an id that one
+gave serves the other.`
+
+/** The OpenAPI 3.1 document of both families, made from the table and the classes. */
+export function openApi(operations: readonly Operation[], version: string): Json {
+  const schemas = new SchemaCollector()
+  const paths: Record<string, Json> = {}
+  for (const operation of operations) {
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: describe(operation, schemas) }
+  }
+  Object.assign(paths, classFamily(schemas))
+  const used = new Set(Object.keys(paths).map(tagOf))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Health Record Service',
+      version,
+      description: about,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: tags
+      .filter(([, name], i) => used.has(name) && tags.findIndex(([, other]) => other === name) === i)
+      .map(([, name, description]) => ({ name, description })),
+    paths,
+    components: { schemas: schemas.named, examples: problemExamples(), parameters: headers, securitySchemes },
+  }
+}
+
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The `authToken` of a login' },
+  authToken: { type: 'apiKey', in: 'header', name: 'authToken' },
+  cookie: { type: 'apiKey', in: 'cookie', name: 'authToken', description: 'For pages of our own origins' },
+  applicationId: { type: 'apiKey', in: 'header', name: 'X-Parse-Application-Id' },
+  restApiKey: { type: 'apiKey', in: 'header', name: 'X-Parse-REST-API-Key' },
+  sessionToken: { type: 'apiKey', in: 'header', name: 'X-Parse-Session-Token' },
+}
+
+const headerParameter = (name: string, description: string, example: string, required = false) => ({
+  name,
+  in: 'header',
+  required,
+  description,
+  schema: { type: 'string', examples: [example] },
+})
+
+const headers = {
+  IfMatch: headerParameter('If-Match', 'ETags of the versions that may be overwritten, or `*`', '"3"'),
+  IfMatchRequired: headerParameter('If-Match', 'ETag of the version that may be overwritten', '"3"', true),
+  IfNoneMatch: headerParameter('If-None-Match', 'ETags that the client has', '"3"'),
+  IdempotencyKey: headerParameter(
+    'Idempotency-Key',
+    'Chosen by the client, different for each request; a repetition gets the first answer',
+    '5f0c2a1e-8f0b-4f0e-9a53-2d1f3c1a9b7e',
+  ),
+}
+
+function describe(operation: Operation, schemas: SchemaCollector): Json {
+  const { id, summary, path, access, body } = operation
+  return {
+    operationId: id,
+    tags: [tagOf(path)],
+    summary,
+    description: descriptionOf(operation),
+    security: securityOf(access),
+    parameters: [
+      ...parametersIn('path', operation.params, schemas),
+      ...parametersIn('query', operation.query, schemas),
+      ...headersOf(operation).map((name) => ({ $ref: `#/components/parameters/${name}` })),
+    ],
+    ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body, schemas) } }),
+    responses: { ...success(operation, schemas), ...failures(operation, schemas) },
+  }
+}
+
+function descriptionOf({ description, access, source, extra }: Operation): string {
+  const who = access === 'public' || access === 'optional' ? 'anyone' : rules[access].who
+  const origin = extra ? 'Beyond the specification' : 'Specification'
+  return [description, `For ${who}.`, `${origin}: ${source}.`].filter(Boolean).join('\n\n')
+}
+
+function securityOf(access: Operation['access']): Json[] {
+  if (access === 'public') return []
+  const token = [{ bearer: [] }, { authToken: [] }, { cookie: [] }]
+  return access === 'optional' ? [{}, ...token] : token
+}
+
+function headersOf({ method, ifMatch, reply, errors = [] }: Operation): (keyof typeof headers)[] {
+  if (method === 'post')
+    return errors.includes('PreconditionFailed') ? ['IdempotencyKey', 'IfMatch'] : ['IdempotencyKey']
+  if (method === 'get') return reply[2] ? ['IfNoneMatch'] : []
+  return [ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch']
+}
+
+function parametersIn(
+  place: 'path' | 'query',
+  { properties, required = [] }: TObject,
+  schemas: SchemaCollector,
+): Json[] {
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: required.includes(name),
+    description: schema.description ?? name,
+    schema: schemas.collect(schema),
+  }))
+}
+
+function contentOf(body: TSchema | Raw | Form<TSchema>, schemas: SchemaCollector): Json {
+  const schema = body instanceof Raw ? undefined : body instanceof Form ? body.schema : body
+  return Object.fromEntries(
+    mediaTypesOf(body).map((type) => [
+      type,
+      schema === undefined ? {} : { schema: schemas.collect(schema), example: exampleOf(schema) },
+    ]),
+  )
+}
+
+const header = (description: string) => ({ description, schema: { type: 'string' } })
+
+function success({ method, reply: [status, body, versioned] }: Operation, schemas: SchemaCollector): Json {
+  const head = {
+    ...(versioned ? { ETag: header('The version, in quotes') } : {}),
+    ...(status === 201 ? { Location: header('Path of what was created') } : {}),
+  }
+  return {
+    [status]: {
+      description: body === undefined || body instanceof Raw ? 'Done' : (body.description ?? 'Done'),
+      ...(Object.keys(head).length > 0 ? { headers: head } : {}),
+      ...(body === undefined ? {} : { content: contentOf(body, schemas) }),
+    },
+    ...(versioned && method === 'get' ? { 304: { description: 'The client has this version already' } } : {}),
+  }
+}
+
+/** One response per status; the errors that share it are its examples. */
+function failures(operation: Operation, schemas: SchemaCollector): Json {
+  const names = new Set([...impliedErrors(operation), ...(operation.errors ?? [])])
+  const byStatus = new Map<number, ErrorName[]>()
+  for (const name of names) byStatus.set(errors[name][0], [...(byStatus.get(errors[name][0]) ?? []), name])
+  return Object.fromEntries(
+    [...byStatus].map(([status, some]) => [
+      status,
+      {
+        description: some.map((name) => errors[name][1]).join('; or: '),
+        content: {
+          'application/problem+json': {
+            schema: schemas.collect(Problem),
+            examples: Object.fromEntries(
+              some.map((name) => [errorCode(name), { $ref: `#/components/examples/${errorCode(name)}` }]),
+            ),
+          },
+        },
+      },
+    ]),
+  )
+}
+
+const problemExamples = (): Json =>
+  Object.fromEntries(
+    (Object.keys(errors) as ErrorName[]).map((name) => [errorCode(name), { value: problemExample(name) }]),
+  )

@@ -1,0 +1,163 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  hkdfSync,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
+import { Readable } from 'node:stream'
+import { type Binary, type Collection, type Db, MongoServerError } from 'mongodb'
+import { newId, seededIds } from '../../records/store/documents/ids.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Context } from '../operation/context.ts'
+import type { Rendered } from '../response/rendered.ts'
+
+const hour = 3_600_000
+/** How long an answer is kept. */
+const keptFor = 24 * hour
+/** After this, work that has not finished is held to have died with its process. */
+const leaseFor = 30_000
+
+interface Claim {
+  /** Hash of whose key it is, for which operation, and of the key: the key itself is not kept. */
+  _id: string
+  fingerprint: Binary
+  /** The first answer, encrypted; absent while the work goes on. */
+  answer?: Binary
+  leaseUntil: Date
+  expiresAt: Date
+}
+
+/** What makes two requests the same. */
+export interface Sameness {
+  /** The client's Idempotency-Key. */
+  key: string
+  /** Whose key it is, and for which operation. */
+  scope: string
+  /** Path, query and body. */
+  content: Buffer
+}
+
+type Work = (attempt: Pick<Context, 'newId' | 'again'>) => Promise<Rendered>
+
+/**
+ * Does the work of a POST once per Idempotency-Key and gives its first answer to every repetition for 24 hours.
+ * Without a key the work is simply done. See docs/decisions/idempotency.md.
+ *
+ * @throws IdempotencyKeyReused for another request with the same key
+ * @throws IdempotencyKeyInUse while the first request is being worked on
+ */
+export type Once = (same: Sameness | undefined, work: Work) => Promise<Rendered>
+
+export async function idempotency(db: Db): Promise<Once> {
+  const claims = db.collection<Claim>('idempotency_keys')
+  await claims.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
+  return async (same, work) => {
+    if (same === undefined) return work({ newId, again: false })
+    const secrets = derive(same)
+    const claimed = await claim(claims, secrets)
+    if ('answer' in claimed) return open(claimed.answer.buffer, secrets.encryption)
+    const { leaseUntil, again } = claimed
+    const mine = { _id: secrets.id, leaseUntil }
+    const rendered = await work({ newId: seededIds(secrets.seed), again })
+    if (!isFinal(rendered)) await claims.deleteOne(mine)
+    else
+      await claims.updateOne(mine, {
+        $set: { answer: seal(rendered, secrets.encryption) as unknown as Binary },
+      })
+    return rendered
+  }
+}
+
+/** @throws MalformedRequest */
+export function idempotencyKey(header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return undefined
+  if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header
+  throw new ServiceError('MalformedRequest', {
+    detail: 'Idempotency-Key must be 1 to 255 visible characters.',
+  })
+}
+
+/** Whether a repetition should get this answer too; what may turn out otherwise next time is tried again. */
+const isFinal = ({ status, body }: Rendered): boolean =>
+  status < 500 && status !== 429 && !(body instanceof Readable)
+
+type Secrets = ReturnType<typeof derive>
+
+/** Everything that is kept is derived from what the client sent: the database alone reveals neither key nor answer. */
+function derive({ key, scope, content }: Sameness) {
+  const derived = Buffer.from(hkdfSync('sha256', content, key, scope, 96))
+  return {
+    id: createHash('sha256').update(`${scope}\0${key}`).digest('base64url'),
+    fingerprint: derived.subarray(0, 32),
+    encryption: derived.subarray(32, 64),
+    seed: derived.subarray(64),
+  }
+}
+
+/** The right to work until then; `again` when somebody had it before and left no answer. */
+interface Lease {
+  leaseUntil: Date
+  again: boolean
+}
+
+/** The kept answer, or the right to work. */
+async function claim(
+  claims: Collection<Claim>,
+  { id, fingerprint }: Secrets,
+): Promise<{ answer: Binary } | Lease> {
+  const now = Date.now()
+  const fresh = { leaseUntil: new Date(now + leaseFor), expiresAt: new Date(now + keptFor) }
+  try {
+    await claims.insertOne({ _id: id, fingerprint: fingerprint as unknown as Binary, ...fresh })
+    return { ...fresh, again: false }
+  } catch (error) {
+    if (!(error instanceof MongoServerError && error.code === 11000)) throw error
+  }
+  const kept = await claims.findOne({ _id: id })
+  if (kept === null) throw inUse(1)
+  const expired = kept.expiresAt.getTime() <= now
+  if (!expired && !timingSafeEqual(kept.fingerprint.buffer, fingerprint)) {
+    throw new ServiceError('IdempotencyKeyReused')
+  }
+  if (!expired && kept.answer !== undefined) return { answer: kept.answer }
+  if (!expired && kept.leaseUntil.getTime() > now)
+    throw inUse(Math.ceil((kept.leaseUntil.getTime() - now) / 1000))
+  return takeOver(claims, kept, { fingerprint: fingerprint as unknown as Binary, ...fresh })
+}
+
+/** Of several that find a dead claim, one gets it. */
+async function takeOver(
+  claims: Collection<Claim>,
+  { _id, leaseUntil }: Claim,
+  fresh: Omit<Claim, '_id' | 'answer'>,
+): Promise<Lease> {
+  const taken = await claims.updateOne({ _id, leaseUntil }, { $set: fresh, $unset: { answer: '' } })
+  if (taken.modifiedCount === 0) throw inUse(1)
+  return { ...fresh, again: true }
+}
+
+const inUse = (retryAfter: number) => new ServiceError('IdempotencyKeyInUse', { retryAfter })
+
+function seal({ status, headers, body }: Rendered, key: Buffer): Buffer {
+  const iv = randomBytes(12)
+  const cipher = createCipheriv('aes-256-gcm', key, iv)
+  const head = Buffer.from(`${JSON.stringify({ status, headers, text: typeof body === 'string' })}\n`)
+  const plain = Buffer.concat([head, Buffer.from((body as string | Buffer | undefined) ?? '')])
+  return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+}
+
+function open(sealed: Uint8Array, key: Buffer): Rendered {
+  const bytes = Buffer.from(sealed)
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(-16))
+  const plain = Buffer.concat([decipher.update(bytes.subarray(12, -16)), decipher.final()])
+  const end = plain.indexOf('\n')
+  const { status, headers, text } = JSON.parse(plain.subarray(0, end).toString())
+  const body = plain.subarray(end + 1)
+  return {
+    status,
+    headers: { ...headers, 'idempotency-replayed': 'true' },
+    body: body.length === 0 ? undefined : text ? body.toString() : body,
+  }
+}

@@ -1,0 +1,84 @@
+import { isAdmin } from '../../records/store/documents/caller.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import type { Services } from './services.ts'
+
+/** Who asks, as the token said and `authenticate` verified. */
+export interface Principal {
+  mvUid: string
+  /** The session that the token belongs to; ending it ends the token. */
+  sessionId: string
+  /** Names of all roles that the user holds, inherited ones included. */
+  roles: readonly string[]
+  /** The application that the token was given to, as the audit shows it. */
+  application: string
+}
+
+interface Rule {
+  /** For the documentation: who passes. */
+  who: string
+  /** False hides the resource (404); where the caller may read but not do this, the rule throws `Forbidden`. */
+  permits(
+    principal: Principal,
+    params: Readonly<Record<string, string>>,
+    services: Services,
+  ): boolean | Promise<boolean>
+}
+
+/** The permissions of each record decide: the store finds nothing that the caller may not read. */
+const byRecords = () => true
+
+/** The one list of who may do what; an operation names its row. */
+export const rules = {
+  user: { who: 'anyone who is logged in', permits: () => true },
+  self: {
+    who: 'the user named in the path, and administrators',
+    permits: (principal, { mvUid }) => principal.mvUid === mvUid || isAdmin(principal),
+  },
+  person: {
+    who: 'the user named in the path, and administrators',
+    permits: (principal, { mvUid = '' }, { profiles }) =>
+      principal.mvUid === mvUid || (isAdmin(principal) && profiles.isUser(mvUid)),
+  },
+  connection: {
+    who: 'the user named in the path, those who are connected with that user, and administrators',
+    permits: async (principal, { mvUid = '' }, { profiles }) =>
+      principal.mvUid === mvUid ||
+      (isAdmin(principal) ? profiles.isUser(mvUid) : profiles.network.areConnected(principal.mvUid, mvUid)),
+  },
+  'ehr:read': {
+    who: 'the subject of the EHR, those who write it, and the participants of its care plans',
+    permits: byRecords,
+  },
+  'ehr:write': { who: 'the subject of the EHR, and those who write it', permits: byRecords },
+  'ehr:subject': { who: 'the subject of the EHR, and administrators', permits: byRecords },
+  'plan:read': {
+    who: 'the subject of the EHR, those who write it, and the participants of the care plan',
+    permits: byRecords,
+  },
+  'plan:write': {
+    who: 'the subject of the EHR, those who write it, and the participants who write the care plan',
+    permits: byRecords,
+  },
+  admin: {
+    who: 'administrators',
+    permits: (principal) => {
+      if (isAdmin(principal)) return true
+      throw new ServiceError('Forbidden', { detail: 'This is for administrators.' })
+    },
+  },
+} satisfies Record<string, Rule>
+
+/** `public` looks at no token at all; `optional` needs none but honours one (and refuses a bad one). */
+export type Access = 'public' | 'optional' | keyof typeof rules
+
+/** @returns whether the operation exists for this principal */
+export function permits(
+  access: Access,
+  principal: Principal | undefined,
+  params: Readonly<Record<string, string>>,
+  services: Services,
+): boolean | Promise<boolean> {
+  if (access === 'public' || access === 'optional') return true
+  const rule: Rule = rules[access]
+  return principal !== undefined && rule.permits(principal, params, services)
+}

@@ -1,0 +1,32 @@
+import type { IfMatch } from '../../records/store/decisions.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import type { Access, Principal } from './access.ts'
+import type { Services } from './services.ts'
+
+/** Nobody, perhaps somebody, or surely somebody: as the operation's access says. */
+type Known<A extends Access, T> = A extends 'public' ? undefined : A extends 'optional' ? T | undefined : T
+
+/** What a handler may know about the request besides its input. */
+interface RequestFacts<A extends Access> {
+  principal: Known<A, Principal>
+  /** The same one as the records know him. */
+  caller: Known<A, Caller>
+  requestId: string
+  /** The client's address, as `trust proxy` sees it. */
+  address: string
+  userAgent: string
+  /** The versions that the client accepts to overwrite; the store compares and sets. */
+  ifMatch: IfMatch
+  /**
+   * An id for a document about to be created. Under an Idempotency-Key it is the same each time, so that a
+   * repetition after a crash finds the document of the first attempt instead of making a second one.
+   */
+  newId(): string
+  /**
+   * An earlier attempt under the same Idempotency-Key ended without an answer: the work may be done. What creates finds
+   * that out by the id; what else would be refused the second time has to look.
+   */
+  again: boolean
+}
+
+export type Context<A extends Access = Access> = Services & RequestFacts<A>

@@ -1,0 +1,166 @@
+import { Type } from '@sinclair/typebox'
+import type { AuditEntry } from '../../records/store/audit/trail.ts'
+import { id } from '../../schemas/common.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { answer } from '../answer/answer.ts'
+import { form } from '../answer/media.ts'
+import { operation } from '../operation/operation.ts'
+import { html, type Language, languageOf, markup, page, words, wordsFor } from './page.ts'
+
+const about = { source: 'EHR data: every access is recorded, and the subject reads it', extra: true } as const
+
+const lang = Type.Optional(
+  Type.String({ maxLength: 35, description: 'Language of the page', examples: ['nl'] }),
+)
+const flag = (description: string) => Type.Optional(Type.Boolean({ description, examples: [true] }))
+
+const Login = Type.Object(
+  {
+    email: Type.String({ maxLength: 320, description: 'E-mail address', examples: ['ann@example.org'] }),
+    password: Type.String({ maxLength: 1000, description: 'Password' }),
+    lang,
+  },
+  { additionalProperties: false, description: 'The form of the page' },
+)
+const Leave = Type.Object({ lang }, { additionalProperties: false, description: 'The button of the page' })
+
+/** Goes with requests from our own pages only, and to no script. */
+const cookie = (token: string, seconds: number) => ({
+  'set-cookie': `authToken=${token}; Path=/; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Strict`,
+})
+
+/** The address of the page, seen from where its forms lead to. */
+const backTo = (lang: string | undefined, more: Record<string, string> = {}) =>
+  `audit?${new URLSearchParams({ lang: languageOf(lang), ...more })}`
+
+/** Lines on a page. */
+const LINES = 100
+/** Most of them are the patient's own, as a rule. */
+const LOOKED_AT = 1000
+
+/** Who looked at his record, for a patient without an app: works without scripts. */
+export const auditPages = [
+  operation({
+    ...about,
+    id: 'showAccesses',
+    method: 'get',
+    path: '/ehr/audit',
+    summary: 'The page that shows a patient who saw and changed his EHR',
+    description: 'A login first, unless the request carries a token.',
+    query: {
+      lang,
+      ehrId: Type.Optional(id('one of the EHRs about the caller; left out, the newest of them')),
+      own: flag('Whether what the caller did is shown too'),
+      cursor: Type.Optional(Type.String({ maxLength: 1000, description: 'Where to go on' })),
+      failed: flag('Whether a login has failed'),
+    },
+    access: 'optional',
+    reply: [200, html],
+    handle: async (
+      { query: { lang, ehrId, own = false, cursor, failed = false } },
+      { caller, ehrs, profiles },
+    ) => {
+      const language = languageOf(lang)
+      if (caller === undefined) return loginPage(language, failed)
+      const mine = (await ehrs.ownOf(caller)).map((ehr) => ehr.id)
+      const shown = mine.find((one) => one === ehrId) ?? mine[0]
+      if (shown === undefined)
+        return page(language, 'accesses', markup`<p>${words(language, 'noRecord')}</p>`, leaveForm(language))
+      const found = await ehrs.accesses(caller, shown, { limit: own ? LINES : LOOKED_AT, cursor })
+      const items = own ? found.items : found.items.filter(({ userId }) => userId !== caller.userId)
+      const names = await profiles.persons.namesOf(items.map(({ userId }) => userId))
+      names.set(caller.userId, words(language, 'you'))
+      return accessPage(language, { items, next: found.next, names, own, ehrId: shown })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'logInForAccesses',
+    method: 'post',
+    path: '/ehr/audit',
+    summary: 'The login of that page',
+    body: form(Login),
+    access: 'public',
+    guarded: ({ body }) => body.email,
+    reply: [303],
+    handle: async ({ body: { email, password, lang } }, { logins, userAgent }) => {
+      const grant = await logins.withPassword(email, password, userAgent).catch(refusal)
+      return grant === undefined
+        ? answer(undefined, { location: backTo(lang, { failed: 'true' }) })
+        : answer(undefined, { location: backTo(lang), headers: cookie(grant.authToken, grant.expiresIn) })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'leaveAccesses',
+    method: 'post',
+    path: '/ehr/audit-leave',
+    summary: 'The logout of that page',
+    body: form(Leave),
+    access: 'optional',
+    reply: [303],
+    handle: async ({ body: { lang } }, { principal, sessions }) => {
+      if (principal) await sessions.end(principal.mvUid, principal.sessionId)
+      return answer(undefined, { location: backTo(lang), headers: cookie('', 0) })
+    },
+  }),
+]
+
+/** @throws what is not about the address and the password */
+function refusal(error: unknown): undefined {
+  if (error instanceof ServiceError && error.status < 500 && error.error !== 'TooManyRequests') return
+  throw error
+}
+
+const hidden = (language: Language) => markup`<input type="hidden" name="lang" value="${language}">`
+
+const leaveForm = (language: Language) =>
+  markup`<form method="post" action="audit-leave">${hidden(language)}<button>${words(language, 'logOut')}</button></form>`
+
+function loginPage(language: Language, failed: boolean) {
+  const fault = failed ? markup`<p role="alert">${words(language, 'notLoggedIn')}</p>` : ''
+  return page(
+    language,
+    'accesses',
+    markup`<p>${words(language, 'accessesHelp')}</p>${fault}
+<form method="post" action="audit">${hidden(language)}
+<label>${words(language, 'email')}<input type="email" name="email" autocomplete="username" required></label>
+<label>${words(language, 'password')}
+<input type="password" name="password" autocomplete="current-password" required></label>
+<button>${words(language, 'logIn')}</button></form>`,
+  )
+}
+
+interface Accesses {
+  items: AuditEntry[]
+  next: string | null
+  names: Map<string, string>
+  own: boolean
+  ehrId: string
+}
+
+function accessPage(language: Language, { items, next, names, own, ehrId }: Accesses) {
+  const say = (name: string) => wordsFor(language, name)
+  const link = (more: Record<string, string>) =>
+    `audit?${new URLSearchParams({ lang: language, ehrId, ...more })}`
+  const lines = items.map(
+    ({ at, userId, action, type, outcome, application }) => markup`<tr>
+<td><time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')}</time></td>
+<th scope="row">${names.get(userId) ?? userId}</th>
+<td>${`${say(type)}: ${say(action)} ${say(outcome)}`.trim()}</td><td>${application}</td></tr>`,
+  )
+  const heads = ['when', 'who', 'what', 'through'].map((name) => markup`<th scope="col">${say(name)}</th>`)
+  const older =
+    next === null
+      ? ''
+      : markup`<a rel="next" href="${link({ own: String(own), cursor: next })}">${say('older')}</a>`
+  return page(
+    language,
+    'accesses',
+    markup`<p>${say(own ? 'all' : 'others')}
+<a href="${link({ own: String(!own) })}">${say(own ? 'showOthers' : 'showAll')}</a></p>
+${items.length === 0 ? markup`<p>${say('nobody')}</p>` : markup`<table><thead><tr>${heads}</tr></thead><tbody>${lines}</tbody></table>`}
+<p>${older}</p>`,
+    leaveForm(language),
+  )
+}

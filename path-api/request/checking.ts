@@ -1,0 +1,54 @@
+import { type Check, checkOf } from '../../schemas/registry.ts'
+import { Answer } from '../answer/answer.ts'
+import { Raw } from '../answer/media.ts'
+import type { Context } from '../operation/context.ts'
+import type { Operation } from '../operation/operation.ts'
+import { impliedErrors, toServiceError } from '../response/problem.ts'
+
+type Handle = Operation['handle']
+
+/**
+ * An operation's handler under supervision, for tests and development: its reply fits its schema, its errors are
+ * declared, and a change looks at If-Match. A fault names the places and never the data.
+ */
+export function supervised(operation: Operation): Handle {
+  const { id, method, reply } = operation
+  const check = reply[1] === undefined || reply[1] instanceof Raw ? undefined : checkOf(reply[1])
+  return async (input, context) => {
+    const lookedAtIfMatch = watchIfMatch(context)
+    const result = await handled(operation, input, context)
+    if ((method === 'put' || method === 'delete') && !lookedAtIfMatch()) {
+      throw new Error(`${id} changes something without looking at ifMatch`)
+    }
+    if (check) requireValid(id, check, result instanceof Answer ? result.body : result)
+    return result
+  }
+}
+
+async function handled(operation: Operation, ...about: Parameters<Handle>): Promise<unknown> {
+  try {
+    return await operation.handle(...about)
+  } catch (thrown) {
+    const { error } = toServiceError(thrown)
+    if (impliedErrors(operation).includes(error) || operation.errors?.includes(error)) throw thrown
+    throw new Error(`${operation.id} answers ${error}, which it does not declare`, { cause: thrown })
+  }
+}
+
+function watchIfMatch(context: Context): () => boolean {
+  const { ifMatch } = context
+  let looked = false
+  const get = () => {
+    looked = true
+    return ifMatch
+  }
+  Object.defineProperty(context, 'ifMatch', { get, enumerable: true })
+  return () => looked
+}
+
+function requireValid(id: string, check: Check, body: unknown): void {
+  const found = check(JSON.parse(JSON.stringify(body ?? null)))
+  if (found.length === 0) return
+  const places = found.map(({ path, message }) => `${path} ${message}`).join('; ')
+  throw new Error(`The reply of ${id} does not fit its schema: ${places}`)
+}

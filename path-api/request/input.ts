@@ -1,0 +1,168 @@
+import type { TObject, TSchema } from '@sinclair/typebox'
+import express, { type Request, type Response } from 'express'
+import { ServiceError } from '../../schemas/errors.ts'
+import { type Check, checkOf } from '../../schemas/registry.ts'
+import type { Violation } from '../../schemas/violation.ts'
+import { Form, Raw, type RawContent } from '../answer/media.ts'
+import type { Operation } from '../operation/operation.ts'
+import { parseJson } from './json.ts'
+
+const megabyte = 1024 * 1024
+
+/** An operation's input, read and checked. */
+export interface Input {
+  params: Record<string, string>
+  query: Record<string, unknown>
+  body: unknown
+  /** The body as it came, for the fingerprint of an Idempotency-Key. */
+  bytes: Buffer
+}
+
+type InputReader = (request: Request, response: Response, params: Record<string, string>) => Promise<Input>
+
+/** Compiles an operation's schemas into the function that reads and checks its input: all violations at once. */
+export function inputReader({ params, query, body, bodyLimit = megabyte }: Operation): InputReader {
+  const checkParams = checkOf(params)
+  const checkQuery = checkOf(query)
+  const checkBody = bodyCheck(body)
+  const readBytes = body === undefined ? undefined : bytesReader(bodyLimit)
+  return async (request, response, values) => {
+    if (body !== undefined) requireMediaType(request, body)
+    const bytes = (await readBytes?.(request, response)) ?? Buffer.alloc(0)
+    const input = {
+      params: values,
+      query: readQuery(request.url, query),
+      body: decode(request, body, bytes),
+      bytes,
+    }
+    const found = [
+      ...checked('path', checkParams, input.params),
+      ...checked('query', checkQuery, input.query),
+      ...(checkBody ? checked('body', checkBody, input.body) : []),
+    ]
+    if (found.length > 0) throw invalid(found)
+    return input
+  }
+}
+
+/** More violations than this help nobody. */
+const mostViolations = 100
+
+const invalid = (found: readonly Violation[]) =>
+  new ServiceError('InvalidInput', { violations: found.slice(0, mostViolations) })
+
+/** The violations of one part of the input, as whole sentences and with the part in front of their paths. */
+const checked = (part: Part, check: Check, value: unknown): Violation[] => check(value).map(inPart(part))
+
+type Part = 'path' | 'query' | 'body'
+
+const inPart =
+  (part: Part) =>
+  ({ path, code, message }: Violation): Violation => ({
+    path: path === '' ? part : `${part}.${path}`,
+    code,
+    message: `${path === '' ? `The ${part}` : path} ${message}.`,
+  })
+
+const isPlaced = ({ path }: Violation): boolean => /^(path|query|body)(\.|$)/.test(path)
+
+/**
+ * A broken rule in terms of the request. The rules know records, no paths and bodies: `carePlanId` is a property of
+ * the body, unless it stands in the path.
+ */
+export function inInput(thrown: unknown, { params, body }: Input): unknown {
+  if (!(thrown instanceof ServiceError) || thrown.error !== 'RuleViolated') return thrown
+  const sent = typeof body === 'object' && body !== null ? body : {}
+  const violations = thrown.violations.map((violation) => {
+    if (isPlaced(violation)) return violation
+    const isNamed = (name: string) => name.toLowerCase() === violation.path.toLowerCase()
+    const path = Object.hasOwn(sent, violation.path) ? undefined : Object.keys(params).find(isNamed)
+    return path === undefined ? inPart('body')(violation) : inPart('path')({ ...violation, path })
+  })
+  const { detail } = thrown
+  return new ServiceError('RuleViolated', { violations, cause: thrown, ...(detail && { detail }) })
+}
+
+function bodyCheck(body: Operation['body']): Check | undefined {
+  if (body === undefined || body instanceof Raw) return undefined
+  return checkOf(body instanceof Form ? body.schema : body)
+}
+
+/** Reads the whole body, inflated; the limit holds for what comes out, so that a zip bomb stops at it. */
+function bytesReader(limit: number): (request: Request, response: Response) => Promise<Buffer | undefined> {
+  const read = express.raw({ type: () => true, limit })
+  return (request, response) =>
+    new Promise((resolve, reject) => {
+      read(request, response, (error?: unknown) => {
+        if (error === undefined) resolve(Buffer.isBuffer(request.body) ? request.body : undefined)
+        else reject(bodyFault(error))
+      })
+    })
+}
+
+/** Whatever stops the reading of a body is the client's doing. */
+function bodyFault(error: unknown): ServiceError {
+  const status = error instanceof Error && 'status' in error ? error.status : undefined
+  if (status === 413) return new ServiceError('ContentTooLarge')
+  if (status === 415) return new ServiceError('UnsupportedMediaType')
+  return new ServiceError('MalformedRequest', { detail: 'The body cannot be read.' })
+}
+
+const hasBody = ({ headers }: Request): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+const mediaType = ({ headers }: Request): string =>
+  headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+
+/** @throws UnsupportedMediaType; an empty body needs no media type */
+function requireMediaType(request: Request, body: NonNullable<Operation['body']>): void {
+  if (!hasBody(request)) return
+  const type = mediaType(request)
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(request.headers['content-type'] ?? '')?.[1]
+  const text = charset === undefined || /^(utf-8|us-ascii)$/i.test(charset)
+  if (body instanceof Raw ? body.types.includes(type) : text && expected(body).test(type)) return
+  throw new ServiceError('UnsupportedMediaType', { detail: `Send ${mediaTypesOf(body).join(' or ')}.` })
+}
+
+const expected = (body: Form<TSchema> | TSchema): RegExp =>
+  body instanceof Form ? /^application\/x-www-form-urlencoded$/ : /^application\/(json|[\w.-]+\+json)$/
+
+/** The media types that an operation reads. */
+export function mediaTypesOf(body: NonNullable<Operation['body']>): readonly string[] {
+  if (body instanceof Raw) return body.types
+  return [body instanceof Form ? 'application/x-www-form-urlencoded' : 'application/json']
+}
+
+function decode(request: Request, body: Operation['body'], bytes: Buffer): unknown {
+  if (body === undefined) return undefined
+  if (body instanceof Raw) return { type: mediaType(request), bytes } satisfies RawContent
+  if (body instanceof Form) return coerced(new URLSearchParams(bytes.toString()), body.schema as TObject)
+  if (bytes.length > 0) return parseJson(bytes)
+  // No body has no properties; where any may stand, it would empty what is there.
+  return body.additionalProperties === true ? undefined : {}
+}
+
+function readQuery(url: string, schema: TObject): Record<string, unknown> {
+  const at = url.indexOf('?')
+  return at < 0 ? {} : coerced(new URLSearchParams(url.slice(at + 1)), schema)
+}
+
+/** Text values as the types their schemas ask for; what does not convert stays text and fails its check. */
+function coerced(texts: URLSearchParams, { properties }: TObject): Record<string, unknown> {
+  const values: Record<string, unknown> = Object.create(null)
+  for (const name of new Set(texts.keys())) {
+    if (name === 'authToken') continue // read by token.ts
+    const all = texts.getAll(name)
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
+    if (schema?.type === 'array') values[name] = all.map((text) => convert(text, schema.items))
+    else values[name] = all.length > 1 ? all : convert(all[0] ?? '', schema)
+  }
+  return values
+}
+
+function convert(text: string, schema: TSchema | undefined): unknown {
+  const numeric = schema?.type === 'integer' || schema?.type === 'number'
+  if (numeric && /^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+  if (schema?.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return text
+}

@@ -1,0 +1,133 @@
+import { Readable } from 'node:stream'
+import type { Request, Response } from 'express'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { isUnchanged, parseIfMatch } from '../answer/etag.ts'
+import { Raw } from '../answer/media.ts'
+import { idempotencyKey, type Once, type Sameness } from '../limits/idempotency.ts'
+import { concealed, counted, type Spend } from '../limits/rate-limit.ts'
+import { type Principal, permits } from '../operation/access.ts'
+import type { Context } from '../operation/context.ts'
+import type { Operation } from '../operation/operation.ts'
+import type { Services } from '../operation/services.ts'
+import { type Rendered, render } from '../response/rendered.ts'
+import { supervised } from './checking.ts'
+import { type Input, inInput, inputReader } from './input.ts'
+import { principalOf, type TokenPolicy } from './token.ts'
+
+/** What every operation is performed with. */
+export interface Frame {
+  services: Services
+  tokens: TokenPolicy
+  spend: Spend
+  once: Once
+  /** Supervise the handlers, see checking.ts: tests and development. */
+  checking: boolean
+}
+
+/** One request and its answer in the making. */
+export interface Exchange {
+  request: Request
+  response: Response
+  requestId: string
+  /** Shows what was thrown as a problem document, and logs what nobody foresaw. */
+  refuse(thrown: unknown): Rendered
+}
+
+export type Perform = (exchange: Exchange, params: Record<string, string>) => Promise<Rendered>
+
+/** An operation made ready to be performed. A request's way: who asks, what for, may they, the work, the answer. */
+export function performer(operation: Operation, frame: Frame): Perform {
+  const read = inputReader(operation)
+  const { services, tokens, once, spend, checking } = frame
+  const handle = checking ? supervised(operation) : operation.handle
+  return async (exchange, params) => {
+    const { request, response } = exchange
+    requireAcceptable(request, operation)
+    const principal = await authenticate(request, operation, tokens)
+    if (principal) await spend('account', principal.mvUid, response)
+    const input = await read(request, response, params)
+    await guard(operation, input, exchange, spend)
+    if (!(await permits(operation.access, principal, input.params, services)))
+      throw new ServiceError('NotFound')
+    const facts = {
+      ...services,
+      ...factsOf(exchange, operation),
+      principal,
+      caller: callerOf(exchange, principal),
+    }
+    const rendered = await once(samenessOf(request, operation, principal, input), async (attempt) => {
+      try {
+        return render(operation, await handle(input, { ...facts, ...attempt } as Context))
+      } catch (thrown) {
+        return exchange.refuse(inInput(thrown, input))
+      }
+    })
+    return operation.method === 'get' ? unlessUnchanged(request, rendered) : rendered
+  }
+}
+
+/** @throws NotAcceptable */
+function requireAcceptable(request: Request, { reply: [, body] }: Operation): void {
+  const { accept } = request.headers
+  if (body === undefined || accept === undefined || accept.includes('*/*')) return
+  const offered = body instanceof Raw ? [...body.types] : ['application/json']
+  if (!request.accepts(offered)) {
+    throw new ServiceError('NotAcceptable', { detail: `This operation answers ${offered.join(' or ')}.` })
+  }
+}
+
+/** @throws Unauthenticated */
+async function authenticate(
+  request: Request,
+  { access }: Operation,
+  tokens: TokenPolicy,
+): Promise<Principal | undefined> {
+  if (access === 'public') return undefined
+  const principal = await principalOf(request, tokens)
+  if (principal === undefined && access !== 'optional') throw new ServiceError('Unauthenticated')
+  return principal
+}
+
+function callerOf({ requestId }: Exchange, principal: Principal | undefined): Caller | undefined {
+  if (principal === undefined) return undefined
+  const { mvUid: userId, roles, application } = principal
+  return { userId, roles, application, requestId }
+}
+
+/** @throws TooManyRequests */
+async function guard(operation: Operation, input: Input, exchange: Exchange, spend: Spend): Promise<void> {
+  if (operation.guarded === undefined) return
+  const account = operation.guarded(input)
+  const { request, response } = exchange
+  await spend('guardedAddress', `${operation.id} ${counted(request.ip ?? '')}`, response)
+  if (account !== undefined) await spend('guardedAccount', `${operation.id} ${concealed(account)}`, response)
+}
+
+/** @throws PreconditionRequired */
+function factsOf({ request, requestId }: Exchange, operation: Operation) {
+  const ifMatch = parseIfMatch(request.headers['if-match'])
+  if (operation.ifMatch === 'required' && ifMatch === undefined)
+    throw new ServiceError('PreconditionRequired')
+  const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
+  return { requestId, address: request.ip ?? '', userAgent, ifMatch }
+}
+
+function samenessOf(
+  { headers }: Request,
+  { id, method }: Operation,
+  principal: Principal | undefined,
+  { params, query, bytes }: Input,
+): Sameness | undefined {
+  const key = method === 'post' ? idempotencyKey(headers['idempotency-key']) : undefined
+  if (key === undefined) return undefined
+  const content = Buffer.concat([Buffer.from(JSON.stringify([params, query])), bytes])
+  return { key, scope: `${id} ${principal?.mvUid ?? 'anonymous'}`, content }
+}
+
+function unlessUnchanged(request: Request, rendered: Rendered): Rendered {
+  const { etag } = rendered.headers
+  if (etag === undefined || !isUnchanged(request.headers['if-none-match'], etag)) return rendered
+  if (rendered.body instanceof Readable) rendered.body.destroy()
+  return { status: 304, headers: { etag }, body: undefined }
+}

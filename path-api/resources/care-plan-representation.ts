@@ -1,0 +1,59 @@
+import type { StoredPlan, StoredTask } from '../../records/care-plans/contents/stores.ts'
+import type { WholeGoal, WholePlan } from '../../records/care-plans/contents/whole.ts'
+import {
+  type CarePlanResource,
+  CarePlanSummary,
+  type GoalResource,
+  GoalSummary,
+  TaskResource,
+} from '../../schemas/care-plan-resource.ts'
+import type { Answer } from '../answer/answer.ts'
+import { answer } from '../answer/answer.ts'
+import { taggedWith } from '../answer/etag.ts'
+import { shown } from './representation.ts'
+
+export const taskOf = (task: StoredTask) => shown(TaskResource.properties, task) as TaskResource
+
+export const goalOf = ({ tasks, ...goal }: WholeGoal) =>
+  ({ ...shown(GoalSummary.properties, goal), tasks: tasks.map(taskOf) }) as GoalResource
+
+export const summaryOf = (plan: StoredPlan) => shown(CarePlanSummary.properties, plan) as CarePlanSummary
+
+export const planOf = ({ goals, ...plan }: WholePlan): CarePlanResource => ({
+  ...summaryOf(plan),
+  goals: goals.map(goalOf),
+})
+
+interface Head {
+  version: number
+  location?: string
+}
+
+/** A plan as the answer, with an ETag for all that it shows. */
+export const planAnswer = (plan: WholePlan, location?: string): Answer<CarePlanResource, Head> =>
+  answerWith(planOf(plan), plan, contentsOf(plan), location)
+
+export const goalAnswer = (goal: WholeGoal, location?: string): Answer<GoalResource, Head> =>
+  answerWith(goalOf(goal), goal, goal.tasks, location)
+
+/** All that a plan holds. */
+export const contentsOf = ({ goals }: WholePlan) => goals.flatMap((goal) => [goal, ...goal.tasks])
+
+export const answerWith = <B>(
+  body: B,
+  { version }: { version: number },
+  others: readonly { id: string; version: number }[],
+  location?: string,
+): Answer<B, Head> => {
+  const headers = { etag: taggedWith(version, others) }
+  return answer(body, { version, headers, ...(location !== undefined && { location }) })
+}
+
+type Part = { id: string; name: string; status: string }
+
+/** What is still open in what was closed. */
+export const openOf = (goals: readonly Part[], tasks: readonly Part[]) => {
+  const open = (parts: readonly Part[], kind: 'GOAL' | 'TASK') =>
+    parts.filter(({ status }) => status === 'ACTIVE').map(({ id, name }) => ({ kind, id, name }))
+  return [...open(goals, 'GOAL'), ...open(tasks, 'TASK')]
+}

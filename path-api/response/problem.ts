@@ -1,0 +1,114 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { MongoError } from 'mongodb'
+import { closed } from '../../schemas/common.ts'
+import { type ErrorName, errorCode, errors, ServiceError } from '../../schemas/errors.ts'
+import { etagOf } from '../answer/etag.ts'
+import type { Operation } from '../operation/operation.ts'
+import type { Rendered } from './rendered.ts'
+
+/** Errors that any operation of this shape may answer; its own stand in its `errors`. */
+export function impliedErrors({ access, method, path, body, ifMatch }: Operation): ErrorName[] {
+  const unsafe = method !== 'get'
+  const groups: [boolean, ErrorName[]][] = [
+    [
+      true,
+      ['MalformedRequest', 'InvalidInput', 'NotAcceptable', 'TooManyRequests', 'Internal', 'Unavailable'],
+    ],
+    [access !== 'public', ['Unauthenticated']],
+    [access !== 'public' && unsafe, ['CrossSiteRequest']],
+    [access !== 'public' && access !== 'optional' && access !== 'user', ['Forbidden']],
+    [path.includes('{'), ['NotFound']],
+    [body !== undefined, ['ContentTooLarge', 'UnsupportedMediaType']],
+    [method === 'post', ['IdempotencyKeyInUse', 'IdempotencyKeyReused']],
+    [method === 'put' || method === 'delete', ['PreconditionFailed']],
+    [ifMatch === 'required', ['PreconditionRequired']],
+  ]
+  return groups.flatMap(([applies, names]) => (applies ? names : []))
+}
+
+/** Whatever was thrown, as an error of the catalogue. What nobody foresaw is `Internal`, with its cause. */
+export function toServiceError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown
+  if (isOutage(thrown)) return new ServiceError('Unavailable', { retryAfter: 5, cause: thrown })
+  return new ServiceError('Internal', { cause: thrown })
+}
+
+const text = (description: string) => Type.String({ description })
+
+/** The problem document of RFC 9457, with what we add to it. */
+export const Problem = closed('Problem', 'What went wrong', {
+  type: text('Path of a description of this kind of problem'),
+  title: text('The kind of problem in words'),
+  status: Type.Integer({ description: 'The HTTP status' }),
+  detail: Type.Optional(text('What is particular to this occurrence')),
+  instance: text('The path that was asked for'),
+  code: text('The kind of problem, for programs'),
+  requestId: text('Quote it when you ask us about this'),
+  errors: Type.Array(
+    Type.Object(
+      {
+        path: text('Where: `body.name.displayName`, `query.limit`, `path.mvUid`'),
+        code: text('What, for programs'),
+        message: text('What, in a sentence'),
+      },
+      { additionalProperties: false },
+    ),
+    { description: 'Everything that is wrong with the input' },
+  ),
+})
+
+const typeOf = (code: string): string => `/problems/${code}`
+
+/** What a client may get for this error. */
+export function problemExample(name: ErrorName): Static<typeof Problem> {
+  const code = errorCode(name)
+  const [status, title] = errors[name]
+  const violation = { path: 'body.name', code: 'required', message: 'name is required.' }
+  return {
+    type: typeOf(code),
+    title,
+    status,
+    instance: '/profile/n4Fq2LxT0a',
+    code,
+    requestId: '0f7c7a52-1b52-4b0e-8a0e-5b6c3f1d2e4a',
+    errors: name === 'InvalidInput' || name === 'RuleViolated' ? [violation] : [],
+  }
+}
+
+/** The error as a problem document. */
+export function problem(error: ServiceError, instance: string, requestId: string): Rendered {
+  const code = errorCode(error.error)
+  const document: Static<typeof Problem> = {
+    type: typeOf(code),
+    title: error.title,
+    status: error.status,
+    ...(error.detail === undefined ? {} : { detail: error.detail }),
+    instance,
+    code,
+    requestId,
+    errors: [...error.violations],
+  }
+  return {
+    status: error.status,
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(error.status === 401 ? { 'www-authenticate': 'Bearer' } : {}),
+      ...(error.version === undefined ? {} : { etag: etagOf(error.version) }),
+      ...(error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) }),
+    },
+    body: JSON.stringify(document),
+  }
+}
+
+/** Codes of a server that shuts down or hands over: NotWritablePrimary, InterruptedAtShutdown and their like. */
+const handingOver = new Set<unknown>([91, 189, 10107, 11600, 11602, 13435, 13436])
+const lostConnection =
+  /^Mongo(Network|ServerSelection|NotConnected|Topology|PoolCleared|WaitQueue|OperationTimeout|ServerClosed|ClientClosed)/
+
+/** The database is away, not the request wrong. */
+function isOutage(thrown: unknown): boolean {
+  if (!(thrown instanceof MongoError)) return false
+  const labelled =
+    thrown.hasErrorLabel('RetryableWriteError') || thrown.hasErrorLabel('TransientTransactionError')
+  return labelled || lostConnection.test(thrown.name) || handingOver.has(thrown.code)
+}

@@ -1,0 +1,60 @@
+import type { Collection, Db } from 'mongodb'
+import type { Account } from '../../../schemas/account.ts'
+import type { AccountRole, AccountState } from '../../../schemas/enum.ts'
+
+/** An account as Parse Server keeps it, in so far as we look at it. */
+export interface User {
+  _id: string
+  email: string
+  username: string
+  emailVerified?: boolean
+  /** Who may read it. Nobody: disabled, which is Parse Server's own rule for logins. */
+  _rperm?: string[]
+  _wperm?: string[]
+  _acl?: Record<string, { r?: true; w?: true }>
+  _created_at: Date
+  _updated_at: Date
+  _email_verify_token?: string
+  name?: string
+  language?: string
+  termsVersion?: string
+  termsAcceptedAt?: Date
+  invitedAt?: Date
+  /** 1 when created; grows with every change of what an account shows. */
+  version: number
+}
+
+export const usersOf = (db: Db): Collection<User> => db.collection<User>('_User')
+
+export const userByEmail = (db: Db, email: string): Promise<User | null> => usersOf(db).findOne({ email })
+
+export function stateOf(user: User): AccountState {
+  if (isDisabled(user)) return 'DISABLED'
+  return user.emailVerified === true ? 'ACTIVE' : 'ACTIVATION_PENDING'
+}
+
+export const isDisabled = ({ _rperm }: Pick<User, '_rperm'>): boolean => _rperm?.length === 0
+
+/** The query for the accounts in a state. */
+export const inState: Record<AccountState, object> = {
+  DISABLED: { _rperm: { $size: 0 } },
+  ACTIVE: { _rperm: { $not: { $size: 0 } }, emailVerified: true },
+  ACTIVATION_PENDING: { _rperm: { $not: { $size: 0 } }, emailVerified: { $ne: true } },
+}
+
+/** The account as its owner and administrators see it. */
+export function accountOf(user: User, roles: readonly AccountRole[], pendingEmail: string | null): Account {
+  return {
+    mvUid: user._id,
+    email: user.email,
+    state: stateOf(user),
+    name: user.name ?? null,
+    language: user.language ?? null,
+    roles: [...roles],
+    pendingEmail,
+    termsVersion: user.termsVersion ?? null,
+    termsAcceptedAt: user.termsAcceptedAt?.toISOString() ?? null,
+    createdAt: user._created_at.toISOString(),
+    updatedAt: user._updated_at.toISOString(),
+  }
+}

@@ -1,0 +1,36 @@
+import type { Permissions } from '../store/documents/caller.ts'
+
+type Right = 'read' | 'write'
+
+/** The role of those who read, or read and write, an EHR; its name is its id too. */
+export const ehrRole = (ehrId: string, right: Right): string => `ehr-${ehrId}-${right}`
+
+/** The role of those who read, or read and write, one care plan. */
+export const planRole = (carePlanId: string, right: Right): string => `plan-${carePlanId}-${right}`
+
+export const ehrRoles = (ehrId: string): string[] => [ehrRole(ehrId, 'read'), ehrRole(ehrId, 'write')]
+
+export const planRoles = (carePlanId: string): string[] => [
+  planRole(carePlanId, 'read'),
+  planRole(carePlanId, 'write'),
+]
+
+const role = (name: string): string => `role:${name}`
+
+/**
+ * Who is named in permissions because the EHR is about him. Whether such an account exists is not looked
+ * up: the answer would tell strangers, and an id without an account grants nobody anything.
+ */
+const subject = (subjectId: string): string[] => (/^[A-Za-z0-9]{10}$/.test(subjectId) ? [subjectId] : [])
+
+/** Permissions of the EHR and of what belongs to it alone. */
+export function ehrPermissions(ehrId: string, subjectId: string): Permissions {
+  const writers = [...subject(subjectId), role(ehrRole(ehrId, 'write'))]
+  return { read: [...writers, role(ehrRole(ehrId, 'read'))], write: writers }
+}
+
+/** Permissions of a care plan and of all that is registered in it. */
+export function planPermissions(ehrId: string, carePlanId: string, subjectId: string): Permissions {
+  const writers = [...subject(subjectId), role(ehrRole(ehrId, 'write')), role(planRole(carePlanId, 'write'))]
+  return { read: [...writers, role(planRole(carePlanId, 'read'))], write: writers }
+}

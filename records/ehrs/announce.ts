@@ -1,0 +1,63 @@
+import type { Filter } from 'mongodb'
+import type { Access } from '../store/audit/trail.ts'
+import { createGroups } from '../store/batching/group.ts'
+import { createLookup, type Lookup } from '../store/batching/lookup.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import type { ParseDocument } from '../store/documents/parse-format.ts'
+import { type Change, changeOf, keepChanges } from '../store/writing/history.ts'
+import type { Records } from '../store/writing/transaction.ts'
+
+/** A write that Parse Server is about to do. */
+interface AnnouncedWrite {
+  action: 'create' | 'update' | 'delete'
+  collection: string
+  id: string
+  ehrId: string | null
+  /** The names of the fields that the write sets. */
+  changed: string[]
+}
+
+export type Announce = (caller: Caller, write: AnnouncedWrite) => Promise<void>
+
+/** Requests whose former versions are kept in one command. */
+const GROUP = 500
+
+/**
+ * Keeps history and audit of writes that another part does, before it does them: what is announced and then fails, or
+ * is cut short by a crash, stays announced; no write goes without its entries. Writes that are announced together
+ * share their commands.
+ */
+export function announcer({ db, clock, audit }: Records): Announce {
+  const formers = new Map<string, Lookup<ParseDocument>>()
+  const kept = createGroups<Change>(GROUP, (changes) => keepChanges(db, changes))
+
+  const formerOf = (collection: string, id: string): Promise<ParseDocument | undefined> => {
+    let lookup = formers.get(collection)
+    if (!lookup) {
+      const documents = db.collection<ParseDocument>(collection)
+      const find = (ids: string[]) =>
+        documents.find({ _id: { $in: ids } } as Filter<ParseDocument>).toArray() as Promise<ParseDocument[]>
+      lookup = createLookup(({ _id }) => _id, find)
+      formers.set(collection, lookup)
+    }
+    return lookup(id)
+  }
+
+  return async (caller, { action, collection, id, ehrId, changed }) => {
+    const keepFormer = async (): Promise<void> => {
+      const before = action === 'create' ? null : await formerOf(collection, id)
+      if (before === undefined) return
+      const version = (before?.version ?? 0) + 1
+      const write = { action, version, before, changed, announced: true } as const
+      await kept.add([changeOf({ collection, id, ehrId }, { caller, at: clock() }, write)])
+    }
+    const { requestId, userId, application } = caller
+    const access: Access = {
+      ...{ requestId, userId, application, action, ehrId },
+      type: collection,
+      ids: [id],
+      outcome: 'announced',
+    }
+    await Promise.all([audit.record(access), keepFormer()])
+  }
+}

@@ -1,0 +1,101 @@
+import { MongoServerError } from 'mongodb'
+import { createLookup, type Lookup } from '../store/batching/lookup.ts'
+import { type Caller, isAdmin, permitted } from '../store/documents/caller.ts'
+import { type Database, documentsOf } from '../store/documents/database.ts'
+import { storedPermissions } from '../store/documents/parse-format.ts'
+import { accessesOf } from '../store/resource.ts'
+import { changeOf } from '../store/writing/history.ts'
+import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
+import { ehrPermissions } from './access.ts'
+import { createEhrRoles } from './roles.ts'
+
+const DUPLICATE_KEY = 11_000
+
+/**
+ * Makes the EHR that comes with an account, with exactly the id that the account names, unless it is there.
+ * Safe to repeat and to race: one of those who make it at once succeeds. An account whose EHR has been deleted names none, and gets none again.
+ */
+export async function ensureEhrOfAccount(records: Records, caller: Caller, ehrId: string): Promise<void> {
+  const { userId } = caller
+  const ehrs = documentsOf(records, 'Ehr')
+  if (await ehrs.findOne({ _id: ehrId }, { projection: { _id: 1 } })) return
+  const made = inTransaction(records, async (tx) => {
+    const { session } = tx
+    if (await ehrs.findOne({ _id: ehrId }, { projection: { _id: 1 }, session })) return
+    const users = documentsOf(records, '_User')
+    if (!(await users.findOne({ _id: userId, ehrId }, { projection: { _id: 1 }, session }))) return
+    const at = records.clock()
+    const permissions = storedPermissions(ehrPermissions(ehrId, userId))
+    const meta = { _id: ehrId, version: 1, _created_at: at, _updated_at: at }
+    await ehrs.insertOne({ ...meta, subjectId: userId, ...permissions }, { session })
+    await createEhrRoles(records, session, ehrId)
+    noteCreation(tx, caller, ehrId, { version: 1, at })
+  })
+  await made.catch((error: unknown) => {
+    if (!(error instanceof MongoServerError && error.code === DUPLICATE_KEY)) throw error
+  })
+}
+
+/** Who may delete an EHR and see who used it: not everybody who writes it. */
+export const governsEhr = (caller: Caller, subjectId: unknown): boolean =>
+  caller.unrestricted === true || isAdmin(caller) || caller.userId === subjectId
+
+/** Leaves the history and the audit entry of an EHR that was written past its store. */
+export function noteCreation(
+  { changes, accesses }: Transaction,
+  caller: Caller,
+  ehrId: string,
+  { version, at }: { version: number; at: Date },
+): void {
+  const change = { action: 'create' as const, version, before: null, changed: [] }
+  changes.push(changeOf({ collection: 'Ehr', id: ehrId, ehrId }, { caller, at }, change))
+  const audited = { collection: 'Ehr', ehr: 'id' } as const
+  accesses.push(...accessesOf(audited, caller, { action: 'create' }, [{ id: ehrId }]))
+}
+
+/** The subject of an EHR that the caller may write; nothing tells one that is missing from someone else's. */
+export async function subjectOfWritableEhr(
+  database: Database,
+  caller: Caller,
+  ehrId: string,
+): Promise<string | undefined> {
+  const ehr = await documentsOf(database, 'Ehr').findOne(
+    { _id: ehrId, ...permitted('_wperm', caller) },
+    { projection: { subjectId: 1 } },
+  )
+  return ehr ? String(ehr.subjectId) : undefined
+}
+
+/** A care plan, as far as what is registered in it must know. */
+interface Plan {
+  _id: string
+  ehrId: string
+  status: string
+  _rperm: string[]
+  _wperm: string[]
+}
+
+/** Looks up the care plans that something is registered in. */
+export const planLookup = ({ db }: Database): Lookup<Plan> =>
+  createLookup(
+    ({ _id }) => _id,
+    (ids) =>
+      db
+        .collection<Plan>('CarePlan')
+        .find({ _id: { $in: ids } }, { projection: { ehrId: 1, status: 1, _rperm: 1, _wperm: 1 } })
+        .toArray(),
+  )
+
+/** Whether a goal of that care plan takes tasks; undefined when there is none that the caller may write. */
+export async function statusOfWritableGoal(
+  database: Database,
+  caller: Caller,
+  goalId: string,
+  carePlanId: string,
+): Promise<string | undefined> {
+  const goal = await documentsOf(database, 'Goal').findOne(
+    { _id: goalId, carePlanId, ...permitted('_wperm', caller) },
+    { projection: { status: 1 } },
+  )
+  return goal ? String(goal.status) : undefined
+}

@@ -1,0 +1,123 @@
+import type { ClientSession, Collection } from 'mongodb'
+import { CLASS_NAMES, classes } from '../../schemas/classes.ts'
+import {
+  type Database,
+  documentsOf,
+  type EhrCollection,
+  PLAN_COLLECTIONS,
+  together,
+} from '../store/documents/database.ts'
+import { planRoles } from './access.ts'
+import { removeRoles } from './roles.ts'
+
+/** What takes other objects with it when it is removed; an EHR does it in its own way. */
+export type Container = 'CarePlan' | 'Goal'
+
+export const isContainer = (className: string): className is Container =>
+  className === 'CarePlan' || className === 'Goal'
+
+/** A removal that is to be gone over once more, when no request that began before it can still be running. */
+interface Removal {
+  _id: string
+  className: Container
+  objectId: string
+  at: Date
+}
+
+/** No request lives longer than this. */
+const LONGEST_REQUEST_MS = 60_000
+
+export const removals = (database: Database): Collection<Removal> =>
+  database.db.collection<Removal>('Removal')
+
+/** The removals of the last minute in this process, and whether they came about. */
+const recent = new Map<string, { at: number; done: Promise<boolean> }>()
+
+/** Whether this EHR, care plan or goal was removed here while a request could have been writing into it. */
+export async function wasRemoved(...ids: unknown[]): Promise<boolean> {
+  for (const id of ids) if (await recent.get(String(id))?.done) return true
+  return false
+}
+
+/** Lets requests that end meanwhile wait for the outcome: a removal that fails takes nothing back. */
+export async function remembered(objectId: string, removal: Promise<void>): Promise<void> {
+  const at = Date.now()
+  for (const [id, { at: then }] of recent) if (at - then > LONGEST_REQUEST_MS) recent.delete(id)
+  const done = removal.then(
+    () => true,
+    () => false,
+  )
+  recent.set(objectId, { at, done })
+  await removal
+}
+
+/** It is there again. */
+export const forgetRemoval = (objectId: string): boolean => recent.delete(objectId)
+
+/**
+ * Removes all that hangs on an EHR, a care plan or a goal, together or not at all, and leaves the object itself as
+ * one that nobody sees: Parse's own delete, which follows, needs something to delete. Should that never
+ * come, or should something be written into it by a request under way, {@link sweepRemovals} finishes.
+ * @param callerId who deletes; nobody else may touch what is left; none when it is the service
+ */
+export async function removeWithAll(
+  database: Database,
+  className: Container,
+  objectId: string,
+  callerId: string | undefined,
+): Promise<void> {
+  const removal = together(database, async (session) => {
+    const left = { _rperm: [], _wperm: callerId === undefined ? [] : [callerId] }
+    await documentsOf(database, className).updateOne({ _id: objectId }, { $set: left }, { session })
+    await removeContents(database, session, className, objectId)
+    const row = { _id: `${className}$${objectId}`, className, objectId, at: new Date() }
+    await removals(database).replaceOne({ _id: row._id }, row, { session, upsert: true })
+  })
+  await remembered(objectId, removal)
+}
+
+/** Takes back what was written into something that is gone by now, a care plan with its roles. */
+export async function takeBack(
+  database: Database,
+  className: EhrCollection,
+  objectId: string,
+): Promise<void> {
+  await together(database, async (session) => {
+    if (className === 'CarePlan') await removeContents(database, session, className, objectId)
+    await documentsOf(database, className).deleteOne({ _id: objectId }, { session })
+  })
+}
+
+/** Finishes removals of more than a minute ago; to be called at start and every minute. */
+export async function sweepRemovals(database: Database): Promise<void> {
+  const before = new Date(Date.now() - LONGEST_REQUEST_MS)
+  for (const { _id, className, objectId } of await removals(database)
+    .find({ at: { $lt: before } })
+    .toArray())
+    await together(database, async (session) => {
+      await removeContents(database, session, className, objectId)
+      await documentsOf(database, className).deleteOne({ _id: objectId }, { session })
+      await removals(database).deleteOne({ _id }, { session })
+    })
+}
+
+/** Removes all that hangs on such a container, its roles too; the container itself stays. */
+async function removeContents(
+  database: Database,
+  session: ClientSession,
+  className: Container,
+  objectId: string,
+): Promise<void> {
+  if (className === 'CarePlan') await removeRoles(database, session, planRoles(objectId))
+  for (const name of contentsOf(className))
+    await documentsOf(database, name).deleteMany({ [NAMED_BY[className]]: objectId }, { session })
+}
+
+/** The property by which objects name what they are registered in. */
+const NAMED_BY = { Ehr: 'ehrId', CarePlan: 'carePlanId', Goal: 'goalId' } as const
+
+/** The collections of what is registered in an EHR, a care plan or a goal. */
+export const contentsOf = (className: 'Ehr' | Container): EhrCollection[] => [
+  ...CLASS_NAMES.filter((name) => NAMED_BY[className] in classes[name].stored.properties),
+  ...(className === 'Goal' ? [] : PLAN_COLLECTIONS),
+]

@@ -1,0 +1,151 @@
+import { EventEmitter } from 'node:events'
+import type { ClientSession, Collection } from 'mongodb'
+import type { Database } from '../store/documents/database.ts'
+import { type ParseDocument, storedPermissions } from '../store/documents/parse-format.ts'
+import { ehrRole, planRole } from './access.ts'
+
+/** A row of one of Parse's join collections: a role (owning) holds a user or a child role (related). */
+interface Membership {
+  _id: string
+  owningId: string
+  relatedId: string
+}
+
+const memberships = ({ db }: Database, of: 'users' | 'roles'): Collection<Membership> =>
+  db.collection<Membership>(`_Join:${of}:_Role`)
+
+/** Tells when who holds which role has changed in this process: what is cached of it has to be read anew. */
+export const roleChanges = new EventEmitter<{ changed: [] }>()
+
+/** Once the transaction is over: before, nobody else sees the change. */
+function tell(session: ClientSession): void {
+  session.once('ended', () => roleChanges.emit('changed'))
+}
+
+/** Makes what is asked about each role and each membership quick to answer. */
+export async function indexRoles(database: Database): Promise<void> {
+  for (const of of ['users', 'roles'] as const)
+    await memberships(database, of).createIndexes([{ key: { relatedId: 1 } }, { key: { owningId: 1 } }])
+}
+
+type Role = Pick<ParseDocument, '_id' | '_created_at' | '_updated_at' | '_rperm' | '_wperm' | '_acl'> & {
+  name: string
+}
+
+const roles = ({ db }: Database): Collection<Role> => db.collection<Role>('_Role')
+
+/** No client may see or change a role, and its name is its id: nothing has to be looked up. */
+function newRole(name: string): Role {
+  const at = new Date()
+  return { _id: name, name, _created_at: at, _updated_at: at, ...storedPermissions({ read: [], write: [] }) }
+}
+
+const membership = (owningId: string, relatedId: string): Membership => ({
+  _id: `${owningId}$${relatedId}`,
+  owningId,
+  relatedId,
+})
+
+/** The roles of a new EHR; the creator writes it, when he is not its subject anyway. */
+export async function createEhrRoles(
+  database: Database,
+  session: ClientSession,
+  ehrId: string,
+  writerId?: string,
+): Promise<void> {
+  const made = (['read', 'write'] as const).map((right) => newRole(ehrRole(ehrId, right)))
+  await roles(database).insertMany(made, { session })
+  if (writerId === undefined) return
+  await memberships(database, 'users').insertOne(membership(ehrRole(ehrId, 'write'), writerId), { session })
+  tell(session)
+}
+
+/** Removes roles, who holds them and what they were part of. */
+export async function removeRoles(
+  database: Database,
+  session: ClientSession,
+  names: string[],
+): Promise<void> {
+  await roles(database).deleteMany({ _id: { $in: names } }, { session })
+  await memberships(database, 'users').deleteMany({ owningId: { $in: names } }, { session })
+  await memberships(database, 'roles').deleteMany({ owningId: { $in: names } }, { session })
+  await memberships(database, 'roles').deleteMany({ relatedId: { $in: names } }, { session })
+  tell(session)
+}
+
+/** Gives or takes a role of the service as a whole; the role itself is made when it is first given. */
+export async function setRole(
+  database: Database,
+  session: ClientSession,
+  userId: string,
+  name: string,
+  held: boolean,
+): Promise<void> {
+  const { _id, ...rest } = newRole(name)
+  const row = membership(_id, userId)
+  if (held) {
+    await roles(database).updateOne({ _id }, { $setOnInsert: rest }, { session, upsert: true })
+    await memberships(database, 'users').replaceOne({ _id: row._id }, row, { session, upsert: true })
+  } else {
+    await memberships(database, 'users').deleteMany({ owningId: _id, relatedId: userId }, { session })
+  }
+  tell(session)
+}
+
+/**
+ * Gives or takes the role of a care plan. It is made when it is first given: most plans are their subject's alone.
+ * Who holds one reads what belongs to the EHR alone, too.
+ */
+export async function setPlanRole(
+  database: Database,
+  session: ClientSession,
+  userId: string,
+  { ehrId, carePlanId, right }: { ehrId: string; carePlanId: string; right: 'read' | 'write' },
+  held: boolean,
+): Promise<void> {
+  const name = planRole(carePlanId, right)
+  await setRole(database, session, userId, name, held)
+  if (!held) return
+  const child = membership(ehrRole(ehrId, 'read'), name)
+  await memberships(database, 'roles').replaceOne({ _id: child._id }, child, { session, upsert: true })
+}
+
+/** Takes all roles of a user who is removed. */
+export async function leaveRoles(database: Database, session: ClientSession, userId: string): Promise<void> {
+  await memberships(database, 'users').deleteMany({ relatedId: userId }, { session })
+  tell(session)
+}
+
+/** The names of all roles that a user holds, those that come with another role included. */
+export async function rolesOf(database: Database, userId: string): Promise<string[]> {
+  const held = new Set<string>()
+  let found = await owning(database, 'users', [userId])
+  while (found.length > 0) {
+    for (const id of found) held.add(id)
+    found = (await owning(database, 'roles', found)).filter((id) => !held.has(id))
+  }
+  if (held.size === 0) return []
+  const named = roles(database).find({ _id: { $in: [...held] } }, { projection: { name: 1 } })
+  return (await named.toArray()).map(({ name }) => name)
+}
+
+/** Of several users, those who hold a role of their own: `{ <userId>: [<role>, …] }`, by the roles' ids. */
+export async function directRoles(
+  database: Database,
+  userIds: readonly string[],
+  names: readonly string[],
+): Promise<Map<string, string[]>> {
+  const rows = await memberships(database, 'users')
+    .find({ relatedId: { $in: [...userIds] }, owningId: { $in: [...names] } })
+    .toArray()
+  const held = new Map<string, string[]>()
+  for (const { relatedId, owningId } of rows) held.set(relatedId, [...(held.get(relatedId) ?? []), owningId])
+  return held
+}
+
+async function owning(database: Database, of: 'users' | 'roles', related: string[]): Promise<string[]> {
+  const rows = await memberships(database, of)
+    .find({ relatedId: { $in: related } })
+    .toArray()
+  return rows.map(({ owningId }) => owningId)
+}

@@ -1,0 +1,122 @@
+import type { Collection, Db, Filter } from 'mongodb'
+import { CLASS_NAMES } from '../../../schemas/classes.ts'
+import { type Caller, permitted } from '../../store/documents/caller.ts'
+import { PLAN_COLLECTIONS } from '../../store/documents/database.ts'
+import { accessesOf } from '../../store/resource.ts'
+import type { Records } from '../../store/writing/transaction.ts'
+import { rangeOf } from '../owner/owner.ts'
+
+interface Kept {
+  _id: string
+  [field: string]: unknown
+}
+
+interface Source {
+  kind: string
+  collection: string
+  where: Filter<Kept>
+}
+
+/** What is kept about a person outside their EHRs. */
+const sourcesOf = (mvUid: string): Source[] => [
+  { kind: 'account', collection: '_User', where: { _id: mvUid } },
+  { kind: 'identity', collection: 'auth.identities', where: { mvUid } },
+  { kind: 'emailChange', collection: 'auth.email_changes', where: { _id: mvUid } },
+  { kind: 'session', collection: '_Session', where: { _p_user: `_User$${mvUid}` } },
+  ...Object.entries({
+    person: 'profile.persons',
+    picture: 'profile.pictures',
+    contact: 'profile.contacts',
+    address: 'profile.addresses',
+    relation: 'profile.relations',
+    connection: 'profile.connections',
+  }).flatMap(([kind, collection]) => [
+    { kind, collection, where: { _id: rangeOf(mvUid) } },
+    historyOf(collection, mvUid),
+  ]),
+  historyOf('_User', mvUid),
+]
+
+const keptIn = (db: Db, collection: string): Collection<Kept> => db.collection<Kept>(collection)
+
+const historyOf = (collection: string, mvUid: string): Source => ({
+  kind: 'history',
+  collection: 'history.changes',
+  where: { _id: rangeOf(`${collection}/${mvUid}`) },
+})
+
+/**
+ * All that is kept about a person, one line of JSON each: account, profile with its history, and the EHRs that are
+ * about the person with everything that the caller may read in them. Of passwords, tokens and permissions nothing.
+ */
+export async function* exportPerson(records: Records, caller: Caller, mvUid: string): AsyncGenerator<string> {
+  for (const { kind, collection, where } of sourcesOf(mvUid)) {
+    for await (const document of keptIn(records.db, collection).find(where)) yield line(kind, document)
+  }
+  const ehrs = { subjectId: mvUid, ...permitted('_rperm', caller) }
+  const ehrIds: string[] = []
+  for await (const ehr of readBatches(records, caller, { kind: 'Ehr', collection: 'Ehr', where: ehrs })) {
+    ehrIds.push(ehr._id)
+    yield line('Ehr', ehr)
+  }
+  for (const kind of await ehrCollections(records.db)) {
+    const where = { ehrId: { $in: ehrIds }, ...permitted('_rperm', caller) }
+    for await (const document of readBatches(records, caller, { kind, collection: kind, where })) {
+      yield line(kind, document)
+    }
+  }
+  const accesses = keptIn(records.db, 'audit.entries').find({ ehrId: { $in: ehrIds } })
+  for await (const entry of accesses) yield line('access', entry)
+}
+
+/** The collections that may hold an EHR's data: those whose names are names of classes, and what care plans have beside. */
+async function ehrCollections(db: Db): Promise<string[]> {
+  const found = await db.listCollections({}, { nameOnly: true }).toArray()
+  const names = found.map(({ name }) => name).filter((name) => /^[A-Z]\w*$/.test(name) && name !== 'Ehr')
+  const known = CLASS_NAMES.filter((name) => name !== 'Ehr')
+  return [...new Set([...known, ...names, ...PLAN_COLLECTIONS])].sort()
+}
+
+/** Kepts read in one go and told to the audit before the first of them is shown. */
+const BATCH = 500
+
+async function* readBatches(
+  { db, audit }: Records,
+  caller: Caller,
+  { collection, where }: Source,
+): AsyncGenerator<Kept> {
+  const audited = { collection, ehr: collection === 'Ehr' ? 'id' : 'ehrId' }
+  const tell = async (batch: Kept[]): Promise<void> => {
+    const shown = batch.map(({ _id: id, ehrId }) => ({ id, ehrId }))
+    await audit.record(...accessesOf(audited, caller, { action: 'query', asked: 'export' }, shown))
+  }
+  let batch: Kept[] = []
+  for await (const document of keptIn(db, collection).find(where, { batchSize: BATCH })) {
+    batch.push(document)
+    if (batch.length < BATCH) continue
+    await tell(batch)
+    yield* batch
+    batch = []
+  }
+  if (batch.length === 0) return
+  await tell(batch)
+  yield* batch
+}
+
+const line = (kind: string, document: Kept): string => `${JSON.stringify({ kind, data: plain(document) })}\n`
+
+/** Signatures and hashes. */
+const INTERNAL = new Set(['mac', 'tokenHash'])
+
+const META: Record<string, string> = { _id: 'id', _created_at: 'createdAt', _updated_at: 'updatedAt' }
+
+/** A document without what only the service itself uses, secrets first of all: their names begin with `_`. */
+function plain(document: Kept): Record<string, unknown> {
+  const shown: Record<string, unknown> = {}
+  for (const [key, value] of Object.entries(document)) {
+    const name = META[key] ?? (key.startsWith('_p_') ? key.slice(3) : key)
+    if (!name.startsWith('_') && !INTERNAL.has(name))
+      shown[name] = key === 'before' && value !== null ? plain(value as Kept) : value
+  }
+  return shown
+}

@@ -1,0 +1,134 @@
+import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
+import { createGroups } from '../batching/group.ts'
+import { after, decodeCursor, encodeCursor } from '../reading/cursor.ts'
+import type { Page, PageOf } from '../reading/listing.ts'
+import type { Access, AuditEntry } from './chain.ts'
+import { type Lane, type Lanes, openLanes } from './lanes.ts'
+import { register, signHeads } from './registry.ts'
+
+export type { Access, AuditEntry } from './chain.ts'
+
+export interface Audit {
+  /** Writes accesses together with those of other requests; resolves when they are on disk. */
+  record(...accesses: Access[]): Promise<void>
+  /** Writes accesses in a transaction. */
+  inTransaction(session: ClientSession): AuditInTransaction
+  /** Waits for what is being written, and signs the last heads. */
+  close(): Promise<void>
+}
+
+interface AuditInTransaction {
+  /** Once per attempt, as the transaction's last write. */
+  write(accesses: Access[]): Promise<void>
+  /** Once, when the transaction has ended. */
+  settle(outcome: 'written' | 'not written' | 'in doubt'): void
+}
+
+export interface AuditOptions {
+  db: Db
+  /** Keys the macs; whoever has it can verify the chains, and forge them. */
+  key: string
+  clock: () => Date
+  /** Told when the heads cannot be signed: the database is away, or someone removed the registry's record. */
+  onFault: (fault: unknown) => void
+}
+
+/** A name that no Parse class can have: the class family never reaches it, not even with the master key. */
+export const entriesOf = (db: Db): Collection<AuditEntry> =>
+  db.collection<AuditEntry>('audit.entries', { writeConcern: { w: 'majority', journal: true } })
+
+export const auditIndexes: Record<string, IndexDescription[]> = {
+  'audit.entries': [{ key: { ehrId: 1, at: -1, _id: -1 }, name: 'ehrId_at' }],
+}
+
+const SIGN_EVERY_MS = 1000
+/** Requests whose entries are written in one command. */
+const GROUP = 500
+
+/**
+ * Opens the audit for this run of the service.
+ *
+ *     const audit = await openAudit({ db, key, clock, onFault })
+ *     await audit.record({ requestId, userId, application, action: 'read', ehrId, type: 'CarePlan', ids, outcome: 'done' })
+ *     await audit.close()
+ *
+ * @see docs/decisions/audit-chain.md
+ */
+export async function openAudit(options: AuditOptions): Promise<Audit> {
+  const { db, key, clock } = options
+  const entries = entriesOf(db)
+  const instance = await register(db, key, clock())
+  const lanes = openLanes(instance, key)
+  const groups = createGroups<Access>(GROUP, async (accesses) => {
+    const lane = await lanes.take()
+    try {
+      await entries.insertMany(lane.link(accesses, clock()))
+      lanes.give(lane, 'written')
+    } catch (error) {
+      lanes.give(lane, 'in doubt')
+      throw error
+    }
+  })
+  const signing = signRegularly(options, instance, lanes)
+  return {
+    record: (...accesses) => groups.add(accesses),
+    inTransaction(session) {
+      let lane: Lane | undefined
+      return {
+        async write(accesses) {
+          if (accesses.length === 0) return
+          lane ??= await lanes.take()
+          await entries.insertMany(lane.link(accesses, clock()), { session })
+        },
+        settle(outcome) {
+          if (lane) lanes.give(lane, outcome)
+        },
+      }
+    },
+    async close() {
+      await groups.idle()
+      await signing.end()
+    },
+  }
+}
+
+/** Signs the heads once a second while they move, and at the end. */
+function signRegularly({ db, key, clock, onFault }: AuditOptions, instance: number, lanes: Lanes) {
+  let signed = 0
+  let running: Promise<void> | undefined
+  const sign = async (): Promise<void> => {
+    const heads = lanes.heads()
+    const written = heads.reduce((sum, { sequence }) => sum + sequence, 0)
+    if (written === signed) return
+    await signHeads(db, key, { _id: instance, heads, headsAt: clock() })
+    signed = written
+  }
+  const timer = setInterval(() => {
+    running ??= sign()
+      .catch(onFault)
+      .finally(() => {
+        running = undefined
+      })
+  }, SIGN_EVERY_MS).unref()
+  return {
+    async end() {
+      clearInterval(timer)
+      await running
+      await signHeads(db, key, { _id: instance, heads: lanes.heads(), headsAt: clock(), endedAt: clock() })
+    },
+  }
+}
+
+/** Who saw and changed an EHR's data, newest first: the subject's view. @throws MalformedRequest for a cursor that it did not give out */
+export async function listAccess(db: Db, ehrId: string, page: PageOf): Promise<Page<AuditEntry>> {
+  const from = page.cursor === undefined ? {} : after('at', -1, decodeCursor('audit', page.cursor))
+  const found = await entriesOf(db)
+    .find({ ehrId, ...from })
+    .sort({ at: -1, _id: -1 })
+    .limit(page.limit + 1)
+    .toArray()
+  const items = found.slice(0, page.limit)
+  const last = found.length > page.limit ? items.at(-1) : undefined
+  const total = page.count ? { total: await entriesOf(db).countDocuments({ ehrId }) } : {}
+  return { items, next: last ? encodeCursor('audit', { value: last.at, id: last._id }) : null, ...total }
+}

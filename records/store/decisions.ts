@@ -1,0 +1,155 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Static, TObject } from '@sinclair/typebox'
+import { ServiceError } from '../../schemas/errors.ts'
+import { type Caller, isPermitted, type Permissions, permitted } from './documents/caller.ts'
+import { newId } from './documents/ids.ts'
+import {
+  type ParseDocument,
+  type ParseFormat,
+  type Saved,
+  storedPermissions,
+} from './documents/parse-format.ts'
+import { accessesOf, type Key, type Resource, recordKeyOf } from './resource.ts'
+import { type Change, changedFields, changeOf } from './writing/history.ts'
+import type { Decision, Into } from './writing/writer.ts'
+
+/** The versions that an If-Match names; `*`: any version, undefined: no condition. */
+export type IfMatch = readonly number[] | '*' | undefined
+
+/** What the writes of one resource come to, history and audit included, once the records are at hand. */
+export class Decisions<S extends TObject> {
+  readonly #resource: Resource<S, string>
+  readonly #format: ParseFormat<Static<S>>
+  readonly #clock: () => Date
+
+  constructor(resource: Resource<S, string>, format: ParseFormat<Static<S>>, clock: () => Date) {
+    this.#resource = resource
+    this.#format = format
+    this.#clock = clock
+  }
+
+  /**
+   * @param holder what the records are registered in, when their permissions come from there
+   * @throws NotFound; Forbidden for one who may only read the holder; what the holder forbids
+   */
+  created(
+    caller: Caller,
+    inputs: ReadonlyArray<Static<S> & { id?: string }>,
+    permissions: Permissions | Into,
+    holder: ParseDocument | null,
+  ): Decision<Saved<Static<S>>[]> {
+    const at = this.#clock()
+    const given = 'permissions' in permissions ? permissionsIn(permissions, caller, holder) : permissions
+    const meta = { version: 1, _created_at: at, _updated_at: at, ...storedPermissions(given) }
+    const documents = inputs.map((input) => ({
+      _id: input.id ?? newId(),
+      ...this.#format.toStored(input),
+      ...meta,
+    }))
+    const created = documents.map((document) => this.#format.fromStored(document))
+    return {
+      operations: documents.map((document) => ({ insertOne: { document } })),
+      changes: created.map((record) =>
+        this.#change(caller, record, { action: 'create', version: 1, before: null, changed: [] }),
+      ),
+      accesses: accessesOf(this.#resource, caller, { action: 'create' }, created),
+      result: created,
+    }
+  }
+
+  /** @throws NotFound; Forbidden for one who may only read; PreconditionFailed with the current version */
+  updated(
+    caller: Caller,
+    key: Key<Static<S>>,
+    found: ParseDocument | null,
+    change: (now: Saved<Static<S>>) => Static<S>,
+    { ifMatch, permissions }: { ifMatch: IfMatch; permissions: Permissions | undefined },
+  ): Decision<Saved<Static<S>>> {
+    const before = this.#writable(caller, key, ifMatch, found)
+    const next = this.#next(before, change(this.#format.fromStored(before)), permissions)
+    const updated = this.#format.fromStored(next)
+    const changed = changedFields(before, next)
+    return {
+      operations: [{ replaceOne: { filter: same(before, caller), replacement: next } }],
+      changes: [this.#change(caller, updated, { action: 'update', version: next.version, before, changed })],
+      accesses: accessesOf(this.#resource, caller, { action: 'update' }, [updated]),
+      result: updated,
+    }
+  }
+
+  /** @throws as updated */
+  removed(
+    caller: Caller,
+    key: Key<Static<S>>,
+    found: ParseDocument | null,
+    ifMatch: IfMatch,
+  ): Decision<void> {
+    const before = this.#writable(caller, key, ifMatch, found)
+    const removed = this.#format.fromStored(before)
+    const change = { action: 'delete' as const, version: before.version + 1, before, changed: [] }
+    return {
+      operations: [{ deleteOne: { filter: same(before, caller) } }],
+      changes: [this.#change(caller, removed, change)],
+      accesses: accessesOf(this.#resource, caller, { action: 'delete' }, [removed]),
+      result: undefined,
+    }
+  }
+
+  /** The record that a write replaces. */
+  #writable(
+    caller: Caller,
+    key: Key<Static<S>>,
+    ifMatch: IfMatch,
+    found: ParseDocument | null,
+  ): ParseDocument {
+    if (!found || !isPermitted(found._rperm, caller) || !this.#fits(key, found))
+      throw new ServiceError('NotFound')
+    if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
+    const { version } = found
+    if (Array.isArray(ifMatch) && !ifMatch.includes(version))
+      throw new ServiceError('PreconditionFailed', { version })
+    return found
+  }
+
+  #fits(key: Key<Static<S>>, document: ParseDocument): boolean {
+    return Object.entries(key).every(([name, asked]) => {
+      const field = this.#format.field(name)
+      return asked === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(asked))
+    })
+  }
+
+  /** The stored form of what follows `before`. Fields that the schema does not know stay as they are. */
+  #next(before: ParseDocument, record: Static<S>, permissions: Permissions | undefined): ParseDocument {
+    const unknown = Object.entries(before).filter(([key]) => !this.#format.keys.has(key))
+    return {
+      ...(Object.fromEntries(unknown) as ParseDocument),
+      ...this.#format.toStored(record, before),
+      ...storedPermissions(permissions ?? { read: before._rperm, write: before._wperm }),
+      version: before.version + 1,
+      _updated_at: this.#clock(),
+    }
+  }
+
+  #change(caller: Caller, record: Saved<Static<S>>, write: Parameters<typeof changeOf>[2]): Change {
+    return changeOf(recordKeyOf(this.#resource, record), { caller, at: this.#clock() }, write)
+  }
+}
+
+/** The very version that was read, for one who may write it. */
+const same = ({ _id, version }: ParseDocument, caller: Caller) => ({
+  _id,
+  version,
+  ...permitted('_wperm', caller),
+})
+
+/** The permissions of what is registered there. @throws NotFound; Forbidden for one who may only read it */
+function permissionsIn(
+  { key, permissions }: Into,
+  caller: Caller,
+  holder: ParseDocument | null,
+): Permissions {
+  const fits = holder && Object.entries(key).every(([name, value]) => holder[name] === value)
+  if (!fits || !isPermitted(holder._rperm, caller)) throw new ServiceError('NotFound')
+  if (!isPermitted(holder._wperm, caller)) throw new ServiceError('Forbidden')
+  return permissions(holder)
+}

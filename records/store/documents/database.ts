@@ -1,0 +1,23 @@
+import type { ClientSession, Collection, Db, MongoClient } from 'mongodb'
+import type { ClassName } from '../../../schemas/classes.ts'
+import type { ParseDocument } from './parse-format.ts'
+
+/** The database that both families share, on the one client that Parse opened. */
+export interface Database {
+  client: MongoClient
+  db: Db
+}
+
+/** What is kept of the care plans beside the classes: names that no class can have, out of the class family's reach. */
+export const PLAN_COLLECTIONS = ['plan.participants', 'plan.settings'] as const
+
+/** Where data of EHRs is kept. */
+export type EhrCollection = ClassName | (typeof PLAN_COLLECTIONS)[number]
+
+/** The documents of a class, and of what is kept in the same way, as Parse stores them. */
+export const documentsOf = (database: Database, name: EhrCollection | '_User'): Collection<ParseDocument> =>
+  database.db.collection<ParseDocument>(name)
+
+/** Writes together or not at all; the work may run more than once, when others write the same. */
+export const together = <T>({ client }: Database, work: (session: ClientSession) => Promise<T>): Promise<T> =>
+  client.withSession((session) => session.withTransaction(() => work(session)))

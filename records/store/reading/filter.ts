@@ -1,0 +1,67 @@
+import type { ParseFormat, Saved } from '../documents/parse-format.ts'
+
+type Scalar = string | number | boolean
+
+/** Of an array field one element is looked for; everything else as it is. */
+type Searched<V> = NonNullable<V> extends readonly (infer E)[] ? E : NonNullable<V>
+
+/** `from` is inclusive, `to` exclusive. */
+type Condition<V> = V | { in: readonly V[] } | { not: V } | { from?: V | undefined; to?: V | undefined }
+
+/** What a list may ask: conditions on fields of the schema, in the form the families use. undefined asks nothing. */
+export type Where<T> = {
+  [K in keyof Saved<T> as Searched<Saved<T>[K]> extends Scalar ? K : never]?:
+    | Condition<Searched<Saved<T>[K]>>
+    | null
+    | undefined
+}
+
+const OPERATORS = { in: '$in', not: '$ne', from: '$gte', to: '$lt' } as const
+
+/** Builds the database's query; nothing but scalars reaches it. @throws TypeError for any other value. */
+export function toQuery<T>(format: ParseFormat<T>, where: Where<T>): Record<string, unknown> {
+  const query: Record<string, unknown> = {}
+  for (const [name, condition] of Object.entries(where)) {
+    if (condition === undefined) continue
+    const { key, search } = format.field(name)
+    const value = (asked: unknown): unknown => search(scalar(name, asked))
+    const asked = isOperation(condition) ? operation(condition, value) : { $eq: value(condition) }
+    if (Object.keys(asked).length > 0) query[key] = asked
+  }
+  return query
+}
+
+/** What was asked, without the values: 'ehrId status timestamp:from,to'. */
+export function described(where: object): string {
+  return given(where)
+    .flatMap(([name, condition]) => {
+      if (!isOperation(condition)) return [name]
+      const operators = given(condition).map(([operator]) => operator)
+      return operators.length > 0 ? [`${name}:${operators}`] : []
+    })
+    .join(' ')
+}
+
+const given = (conditions: object): [string, unknown][] =>
+  Object.entries(conditions).filter(([, condition]) => condition !== undefined)
+
+const isOperation = (condition: unknown): condition is Record<string, unknown> =>
+  typeof condition === 'object' && condition !== null
+
+function operation(
+  condition: Record<string, unknown>,
+  value: (asked: unknown) => unknown,
+): Record<string, unknown> {
+  const query: Record<string, unknown> = {}
+  for (const [name, asked] of Object.entries(condition)) {
+    if (asked === undefined) continue
+    if (!Object.hasOwn(OPERATORS, name)) throw new TypeError(`A list cannot ask ${name}.`)
+    query[OPERATORS[name as keyof typeof OPERATORS]] = Array.isArray(asked) ? asked.map(value) : value(asked)
+  }
+  return query
+}
+
+function scalar(name: string, asked: unknown): unknown {
+  if (asked === null || ['string', 'number', 'boolean'].includes(typeof asked)) return asked
+  throw new TypeError(`${name} can only be compared with text, numbers, booleans and null.`)
+}

@@ -1,0 +1,128 @@
+import type { ClientSession, Collection, Filter, IndexDescription } from 'mongodb'
+import type { ParseDocument, ParseFormat, Saved } from '../documents/parse-format.ts'
+import { after, decodeCursor, encodeCursor, foreignCursor, type Position } from './cursor.ts'
+import { toQuery, type Where } from './filter.ts'
+
+/** One way to list a resource. Its index is made of exactly this. */
+export interface ListShape<T> {
+  /** Fields that every query of this list gives a value; empty: all that the caller may see. */
+  by: ReadonlyArray<keyof Saved<T> & string>
+  /** Ties are ordered by id. Descending, the field must be a required one. */
+  sort: keyof Saved<T> & string
+  order: 'asc' | 'desc'
+}
+
+export interface PageQuery<T> {
+  /** The list's `by` fields, and conditions on any other. */
+  where: Where<T>
+  /** Further conditions, of which one must be met. Each is asked by itself, so that the list's index serves it. */
+  either?: readonly Where<T>[] | undefined
+  limit: number
+  /** Where the last page ended; undefined: from the start. */
+  cursor?: string | undefined
+  /** Whether to count all records that match. */
+  count?: boolean | undefined
+}
+
+/** Which part of a list is asked for. */
+export type PageOf = Omit<PageQuery<unknown>, 'where'>
+
+export interface Page<R> {
+  items: R[]
+  /** The cursor of the next page; null on the last one. */
+  next: string | null
+  total?: number
+}
+
+/** The index that a list needs. Without `by` fields it leads with those who may read. */
+export function listIndex<T>(
+  format: ParseFormat<T>,
+  name: string,
+  { by, sort, order }: ListShape<T>,
+): IndexDescription {
+  const leading = by.length > 0 ? by.map((field) => format.field(field).key) : ['_rperm']
+  const direction = order === 'asc' ? 1 : -1
+  const key = new Map<string, 1 | -1>(leading.map((field) => [field, 1]))
+  return { name: `list_${name}`, key: key.set(format.field(sort).key, direction).set('_id', direction) }
+}
+
+/** What the database uses and nobody reads: in a list it is a third of what would be sent. */
+const unseen = { _acl: 0, _rperm: 0, _wperm: 0 }
+
+/** One page of a list, in the stored form. @throws MalformedRequest for a cursor of another list */
+export async function readPage<T>(
+  documents: Collection<ParseDocument>,
+  format: ParseFormat<T>,
+  { name, by, sort, order }: ListShape<T> & { name: string },
+  readable: Filter<ParseDocument>,
+  { where, either = [{}], limit, cursor, count }: PageQuery<T>,
+  session?: ClientSession,
+): Promise<Page<ParseDocument>> {
+  const asked = either.map((one) => ({ ...where, ...one }))
+  const missing = by.filter((field) => asked.some((one) => one[field as keyof Where<T>] === undefined))
+  if (missing.length > 0) throw new TypeError(`The list ${name} is asked by ${missing.join(', ')}.`)
+  const { key, isDate } = format.field(sort)
+  const direction = order === 'asc' ? 1 : -1
+  const matching = asked.map((one) => ({ ...toQuery(format, one), ...readable }) as Filter<ParseDocument>)
+  const reached =
+    cursor === undefined ? undefined : after(key, direction, positionIn(name, { order, isDate }, cursor))
+  const options = session ? { session } : {}
+  const pages = matching.map((one) =>
+    documents
+      .find(reached ? both(key, one, reached) : one, { ...options, projection: unseen })
+      .sort({ [key]: direction, _id: direction })
+      .limit(limit + 1)
+      .toArray(),
+  )
+  const found = merged(await Promise.all(pages), key, direction)
+  const counts = count ? matching.map((one) => documents.countDocuments(one, options)) : []
+  const total = count ? (await Promise.all(counts)).reduce((sum, one) => sum + one) : undefined
+  const items = found.slice(0, limit)
+  const last = found.length > limit ? items.at(-1) : undefined
+  const position = last && { value: (last[key] ?? null) as Position['value'], id: last._id }
+  return {
+    items,
+    next: position ? encodeCursor(name, position) : null,
+    ...(total === undefined ? {} : { total }),
+  }
+}
+
+/** @throws MalformedRequest also for a position that no record of the list can have */
+function positionIn(
+  name: string,
+  { order, isDate }: { order: 'asc' | 'desc'; isDate: boolean },
+  cursor: string,
+): Position {
+  const position = decodeCursor(name, cursor)
+  const { value } = position
+  if (value === null ? order === 'desc' : value instanceof Date !== isDate) throw foreignCursor()
+  return position
+}
+
+/** Both conditions in one flat query, on whose bounds of `key` a planner can see the index. */
+function both(
+  key: string,
+  matching: Filter<ParseDocument>,
+  position: Record<string, unknown>,
+): Filter<ParseDocument> {
+  const asked = matching[key] as { $gte?: unknown } | undefined
+  const reached = position[key] as { $gte?: unknown } | undefined
+  const bounds = { ...asked, ...reached }
+  if (isBefore(reached?.$gte, asked?.$gte)) bounds.$gte = asked?.$gte
+  return { ...matching, ...position, ...(key in matching || key in position ? { [key]: bounds } : {}) }
+}
+
+/** The one list that several in the same order make. */
+function merged(pages: ParseDocument[][], key: string, direction: 1 | -1): ParseDocument[] {
+  if (pages.length === 1) return pages[0] as ParseDocument[]
+  const compare = (a: ParseDocument, b: ParseDocument): number => {
+    for (const field of [key, '_id']) {
+      if (isBefore(a[field], b[field])) return -direction
+      if (isBefore(b[field], a[field])) return direction
+    }
+    return 0
+  }
+  return pages.flat().sort(compare)
+}
+
+const isBefore = (a: unknown, b: unknown): boolean => (a as Date) < (b as Date)

@@ -1,0 +1,66 @@
+import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongodb'
+import type { Access, Audit } from '../audit/trail.ts'
+import { type Change, keepChanges } from './history.ts'
+
+/** What the records work with; opened once, handed to every store. */
+export interface Records {
+  client: MongoClient
+  db: Db
+  clock: () => Date
+  audit: Audit
+}
+
+/** Reads that are reported to the audit together. */
+export interface Reading {
+  session?: ClientSession
+  accesses: Access[]
+}
+
+/** Writes that happen together or not at all, with their history and audit entries that belong to them. */
+export interface Transaction extends Reading {
+  session: ClientSession
+  changes: Change[]
+}
+
+/** Does reads that make one answer: they wait for the audit once, however many they are. */
+export async function readTogether<T>(records: Records, work: (tx: Reading) => Promise<T>): Promise<T> {
+  const accesses: Access[] = []
+  try {
+    return await work({ accesses })
+  } finally {
+    if (accesses.length > 0) await records.audit.record(...accesses)
+  }
+}
+
+/**
+ * Does all writes of `work` in one transaction; what it throws undoes them. `work` may run more than once: when other
+ * writers touch the same records, it is repeated on what they left.
+ *
+ *     await inTransaction(records, async (tx) => {
+ *       const plan = await plans.create(caller, planInput, permissions, { tx })
+ *       await goals.create(caller, goalInput(plan.id), permissions, { tx })
+ *     })
+ */
+export async function inTransaction<T>(records: Records, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  const session = records.client.startSession()
+  const audit = records.audit.inTransaction(session)
+  try {
+    const result = await session.withTransaction(
+      async () => {
+        const tx: Transaction = { session, changes: [], accesses: [] }
+        const result = await work(tx)
+        await keepChanges(records.db, tx.changes, session)
+        await audit.write(tx.accesses)
+        return result
+      },
+      { writeConcern: { w: 'majority', journal: true } },
+    )
+    audit.settle('written')
+    return result
+  } catch (error) {
+    audit.settle(error instanceof MongoError ? 'in doubt' : 'not written')
+    throw error
+  } finally {
+    await session.endSession()
+  }
+}

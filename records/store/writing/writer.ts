@@ -1,0 +1,190 @@
+import { type AnyBulkWriteOperation, type ClientSession, type Collection, MongoError } from 'mongodb'
+import { ServiceError } from '../../../schemas/errors.ts'
+import type { Access } from '../audit/trail.ts'
+import { createGroups } from '../batching/group.ts'
+import type { Permissions } from '../documents/caller.ts'
+import { documentsOf } from '../documents/database.ts'
+import type { ParseDocument } from '../documents/parse-format.ts'
+import type { Change } from './history.ts'
+import { inTransaction, type Records, type Transaction } from './transaction.ts'
+import { takeTurns } from './turns.ts'
+
+/** What a new record is registered in. Nobody closes or removes it while the record is being written. */
+export interface Into {
+  collection: 'Ehr' | 'CarePlan'
+  /** Its id, and what else must be true of it. */
+  key: { _id: string; [field: string]: string }
+  ehrId: string
+  /** Who may see what is registered in it. @throws ServiceError what forbids it */
+  permissions(holder: ParseDocument): Permissions
+}
+
+/** A write of one collection, decided when the records that it depends on are at hand. */
+export interface Write<R> {
+  /** The record that is replaced or removed; null: only new ones are added. */
+  id: string | null
+  into?: Into | undefined
+  /**
+   * May be asked again, when another write came in between.
+   * @param before the record that is replaced or removed
+   * @param holder what a new one is registered in
+   * @throws ServiceError what forbids the write
+   */
+  decide(before: ParseDocument | null, holder: ParseDocument | null): Decision<R>
+}
+
+export interface Decision<R> {
+  /** Each touches one document that is there, or the transaction ends. */
+  operations: AnyBulkWriteOperation<ParseDocument>[]
+  changes: Change[]
+  accesses: Access[]
+  result: R
+}
+
+interface Pending {
+  write: Write<unknown>
+  resolve(result: never): void
+  reject(reason: unknown): void
+}
+
+/** Writes in one transaction; each of them holds the response to a request. */
+const MOST = 100
+
+/** The writes of one collection. Those that arrive while others are being written share the next transaction. */
+export class Writer {
+  readonly #records: Records
+  readonly #documents: Collection<ParseDocument>
+  readonly #groups
+
+  constructor(records: Records, documents: Collection<ParseDocument>) {
+    this.#records = records
+    this.#documents = documents
+    this.#groups = createGroups<Pending>(MOST, async (group) => {
+      for (const batch of withoutRepeats(group)) await this.#together(batch)
+    })
+  }
+
+  /** Writes as a part of `tx`; without one together with others, where what forbids one does not touch the rest. */
+  write<R>(write: Write<R>, tx?: Transaction): Promise<R> {
+    if (tx) return this.#perform(tx, [write]).then(([outcome]) => resultOf(outcome as Outcome<R>))
+    return new Promise((resolve, reject) => void this.#groups.add([{ write, resolve, reject }]))
+  }
+
+  /** Writes all of them as a part of `tx`: one read and one write. What forbids one of them ends it. */
+  async writeAll<R>(writes: Write<R>[], tx: Transaction): Promise<R[]> {
+    return (await this.#perform(tx, writes)).map(resultOf)
+  }
+
+  /** One attempt for all. When it meets other writers, or one of them is impossible, each goes on by itself. */
+  async #together(batch: Pending[]): Promise<void> {
+    let attempts = 0
+    try {
+      const outcomes = await inTransaction(this.#records, (tx) => {
+        if (attempts++ > 0) throw new Error('Met by another writer.')
+        return this.#perform(
+          tx,
+          batch.map(({ write }) => write),
+        )
+      })
+      for (const [i, pending] of batch.entries()) settle(pending, outcomes[i] as Outcome<unknown>)
+    } catch (error) {
+      if (mayBeWritten(error)) for (const { reject } of batch) reject(error)
+      else for (const pending of batch) void this.#alone(pending)
+    }
+  }
+
+  async #alone(pending: Pending): Promise<void> {
+    try {
+      const [outcome] = await inTransaction(this.#records, (tx) => this.#perform(tx, [pending.write]))
+      settle(pending, outcome as Outcome<unknown>)
+    } catch (error) {
+      pending.reject(error)
+    }
+  }
+
+  async #perform<R>(tx: Transaction, writes: Write<R>[]): Promise<Outcome<R>[]> {
+    const { session, changes, accesses } = tx
+    const holders = await this.#holders(
+      tx,
+      writes.flatMap(({ into }) => into ?? []),
+    )
+    const ids = writes.flatMap(({ id }) => (id === null ? [] : [id]))
+    const before = await byId(this.#documents, ids, session)
+    const outcomes = writes.map((write) =>
+      decided(write, before.get(write.id ?? '') ?? null, holders.get(write.into?.key._id ?? '') ?? null),
+    )
+    const decisions = outcomes.flatMap(({ decision }) => (decision ? [decision] : []))
+    const operations = decisions.flatMap(({ operations }) => operations)
+    if (operations.length === 0) return outcomes
+    const turns = writes.flatMap(({ into }, i) => (into && outcomes[i]?.decision ? [into.ehrId] : []))
+    if (turns.length > 0) await takeTurns(this.#records, tx, turns)
+    const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
+    if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
+      throw new ServiceError('Conflict', { detail: 'Another write came in between.' })
+    }
+    for (const decision of decisions) {
+      changes.push(...decision.changes)
+      accesses.push(...decision.accesses)
+    }
+    return outcomes
+  }
+
+  /** What the new records are registered in, by id. */
+  async #holders({ session }: Transaction, into: Into[]): Promise<Map<string, ParseDocument>> {
+    const holders = new Map<string, ParseDocument>()
+    for (const name of new Set(into.map(({ collection }) => collection))) {
+      const ids = into.flatMap(({ collection, key }) => (collection === name ? [key._id] : []))
+      for (const [id, holder] of await byId(documentsOf(this.#records, name), ids, session))
+        holders.set(id, holder)
+    }
+    return holders
+  }
+}
+
+async function byId(
+  documents: Collection<ParseDocument>,
+  ids: string[],
+  session: ClientSession,
+): Promise<Map<string, ParseDocument>> {
+  if (ids.length === 0) return new Map()
+  const found = await documents.find({ _id: { $in: ids } }, { session }).toArray()
+  return new Map(found.map((document) => [document._id, document as ParseDocument]))
+}
+
+/** What was decided, or what forbids it. */
+type Outcome<R> = { decision: Decision<R>; error?: never } | { decision?: never; error: unknown }
+
+function decided<R>(write: Write<R>, before: ParseDocument | null, holder: ParseDocument | null): Outcome<R> {
+  try {
+    return { decision: write.decide(before, holder) }
+  } catch (error) {
+    return { error }
+  }
+}
+
+function resultOf<R>({ decision, error }: Outcome<R>): R {
+  if (decision) return decision.result
+  throw error
+}
+
+function settle({ resolve, reject }: Pending, { decision, error }: Outcome<unknown>): void {
+  if (decision) resolve(decision.result as never)
+  else reject(error)
+}
+
+/** The commit was sent and never answered: to write again might be to write twice. */
+const mayBeWritten = (error: unknown): boolean =>
+  error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult')
+
+/** Batches in which each record occurs once, so that every write sees what the one before it left. */
+function withoutRepeats(group: Pending[]): Pending[][] {
+  const batches: Pending[][] = []
+  const seen = new Map<string, number>()
+  for (const pending of group) {
+    const { id } = pending.write
+    const turn = id === null ? 0 : (seen.get(id) ?? 0)
+    if (id !== null) seen.set(id, turn + 1)
+    batches[turn] = [...(batches[turn] ?? []), pending]
+  }
+  return batches
+}

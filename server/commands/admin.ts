@@ -1,0 +1,93 @@
+import { parseArgs } from 'node:util'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import { emailAddress } from '../../schemas/account.ts'
+import { checkOf } from '../../schemas/registry.ts'
+import type { OpenAccounts } from '../accounts/accounts.ts'
+import { readConfig } from '../config/config.ts'
+import { openService } from '../service.ts'
+
+const usage = `Usage: npm run admin -- create --email <address> [--name <name>]
+         Makes an administrator, and mails a link to choose a password. An account that has the
+         address already becomes an administrator's.
+       npm run admin -- rotate-keys
+         Lets a new key sign access tokens; every instance uses it within a minute. Tokens that are
+         signed already stay valid.
+
+It takes the environment of the service. With MONGODB_URI it may run beside the service; the embedded database has
+one user at a time, so stop the service first.
+`
+
+/** Does something with the accounts. @returns what to say about it */
+type Command = (accounts: OpenAccounts) => Promise<string>
+
+/** Who makes the first administrator: whoever may run commands on the machine. */
+const operator: Caller = {
+  userId: 'operator',
+  roles: ['admin'],
+  application: 'command line',
+  requestId: 'command line',
+}
+
+/** @throws Error for a command line that says nothing sensible */
+function commandOf(args: string[]): Command | undefined {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { email: { type: 'string' }, name: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
+  })
+  const { email, name = 'Administrator', help } = values
+  const command = positionals.join(' ')
+  if (help) return undefined
+  if (command === 'rotate-keys') return rotateKeys
+  if (command !== 'create') throw new Error(`There is no command ${command || 'given'}; see --help`)
+  if (email === undefined || checkOf(emailAddress())(email).length > 0)
+    throw new Error('--email must be an e-mail address')
+  return (accounts) => create(accounts, email, name)
+}
+
+async function rotateKeys({ keys }: OpenAccounts): Promise<string> {
+  await keys.rotate()
+  const { kid } = await keys.current()
+  return `The key ${kid} signs from now on.`
+}
+
+async function create(
+  { services: { accounts, invitations } }: OpenAccounts,
+  email: string,
+  name: string,
+): Promise<string> {
+  const page = { limit: 1, cursor: undefined, count: false }
+  const { items } = await accounts.list(operator, { email }, page)
+  const known = items[0]
+  if (known === undefined) {
+    await invitations.create({ email, name, roles: ['admin'] })
+    return `A link to choose a password is on its way to ${email}.`
+  }
+  await accounts.update(operator, known.mvUid, { roles: ['admin'] }, undefined)
+  if (known.state !== 'ACTIVATION_PENDING') return `The account of ${email} is an administrator's now.`
+  await invitations.invite(known.mvUid, undefined)
+  return `The account of ${email} is an administrator's now; a link to choose a password is on its way.`
+}
+
+async function main(): Promise<void> {
+  const command = commandOf(process.argv.slice(2))
+  if (command === undefined) {
+    process.stdout.write(usage)
+    return
+  }
+  const service = await openService(readConfig(process.env, false))
+  try {
+    if (service.accounts) process.stdout.write(`${await command(service.accounts)}\n`)
+  } finally {
+    await service.stop()
+  }
+}
+
+main().then(
+  // Parse Server leaves timers behind that would keep the process.
+  () => process.exit(0),
+  (error: unknown) => {
+    process.stderr.write(`${(error as Error).message}\n`)
+    process.exit(1)
+  },
+)

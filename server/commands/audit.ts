@@ -1,0 +1,53 @@
+import { MongoClient } from 'mongodb'
+import { type Progress, type Verdict, verifyAudit } from '../../records/store/audit/verifier.ts'
+import { readConfig } from '../config/config.ts'
+import { openDatabase } from '../database/database.ts'
+
+const usage = `Usage: npm run audit -- verify
+
+Checks that no entry of the audit was changed, removed or added since the service wrote it, and says at which one the
+first chain breaks. Exit code 0: nothing was; 1: something was; 2: it could not be checked.
+It takes the environment of the service. With MONGODB_URI it may run beside the service; the embedded database has
+one user at a time, so stop the service first.
+
+Keep what it prints outside the database: the number of entries never falls, but by AUDIT_DAYS.
+`
+
+async function main(): Promise<number> {
+  if (process.argv[2] !== 'verify') {
+    process.stdout.write(usage)
+    return process.argv[2] === '--help' ? 0 : 2
+  }
+  const config = readConfig(process.env, false)
+  const database = await openDatabase(config)
+  const client = new MongoClient(database.uri)
+  try {
+    const verdict = await verifyAudit(client.db(), config.auditKey, say)
+    if (!verdict.broken && verdict.instances === 0)
+      throw new Error('there is none. Every start of the service leaves its mark in it.')
+    process.stdout.write(sentence(verdict))
+    return verdict.broken ? 1 : 0
+  } finally {
+    await client.close()
+    await database.close()
+  }
+}
+
+const say = ({ entries, of }: Progress): void => {
+  process.stderr.write(`${entries} of about ${of} entries checked\n`)
+}
+
+function sentence({ instances, chains, entries, broken }: Verdict): string {
+  const found = broken ? `BROKEN at ${broken.at}: ${broken.reason}` : 'Whole'
+  return `${found}. Checked: entries ${entries}, chains ${chains}, runs of the service ${instances}.\n`
+}
+
+main().then(
+  (code) => {
+    process.exitCode = code
+  },
+  (error: unknown) => {
+    process.stderr.write(`The audit could not be checked: ${(error as Error).message}\n`)
+    process.exitCode = 2
+  },
+)

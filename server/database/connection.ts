@@ -1,0 +1,32 @@
+import type { Db, MongoClient } from 'mongodb'
+import { readOnce } from '../../cloud/parse-server/adapter/read-once.ts'
+import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
+import { loadParseServer } from '../../cloud/parse-server/internals.ts'
+import { type Metrics, observeCommands } from '../telemetry/metrics.ts'
+
+export interface Connection {
+  client: MongoClient
+  db: Db
+  /** The same connection in the form that Parse Server takes. */
+  adapter: Adapter
+  close(): Promise<void>
+}
+
+interface Adapter extends WatchedAdapter {
+  client: MongoClient
+  database: Db
+  find: Parameters<typeof readOnce>[0]['find']
+  connect(): Promise<void>
+  handleShutdown(): Promise<void>
+}
+
+/** Opens the one connection of the process, for Parse Server and for everything else. */
+export async function openConnection(uri: string, metrics: Metrics): Promise<Connection> {
+  const { MongoStorageAdapter } = await loadParseServer()
+  const adapter: Adapter = new MongoStorageAdapter({ uri, mongoOptions: { maxTimeMS: 30_000 } })
+  readOnce(adapter)
+  await adapter.connect()
+  const { client, database: db } = adapter
+  observeCommands(client, metrics)
+  return { client, db, adapter, close: () => adapter.handleShutdown() }
+}

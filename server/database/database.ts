@@ -1,0 +1,84 @@
+import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
+import type { Config } from '../config/config.ts'
+import { startEmbeddedMongo } from '../embedded-mongo/index.ts'
+
+export interface Database {
+  uri: string
+  /** Where the data lies, for the person who started the service. */
+  place: string
+  /** Resolves when an embedded engine has ended by itself; never for a MongoDB elsewhere. */
+  lost: Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * The MongoDB of MONGODB_URI, or the embedded engine on DATA_DIR when there is none.
+ * @throws Error when the database is of the other kind (main or open test), or another process has it open
+ */
+export async function openDatabase(config: Config): Promise<Database> {
+  const database = config.mongodbUri ? remote(config.mongodbUri) : await embedded(config.dataDir)
+  try {
+    await claimKind(database.uri, config.open ? 'open-test' : 'main')
+    return database
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+}
+
+function remote(uri: string): Database {
+  return {
+    uri,
+    place: `MongoDB at ${uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*$/, '')}`,
+    lost: new Promise(() => {}),
+    close: async () => {},
+  }
+}
+
+async function embedded(dataDir: string): Promise<Database> {
+  const directory = join(dataDir, 'database')
+  const engine = await startEmbeddedMongo({ dataDir: directory })
+  let closing = false
+  return {
+    uri: `${engine.uri.replace(/\/+$/, '')}/health-record`,
+    place: directory,
+    lost: new Promise((resolve) => {
+      engine.exited.finally(() => {
+        if (!closing) resolve()
+      })
+    }),
+    close: async () => {
+      closing = true
+      await engine.stop()
+    },
+  }
+}
+
+type Kind = 'main' | 'open-test'
+
+/**
+ * Patient data and the open test environment must never meet in one database: its first service leaves a mark
+ * in the collection `environment`, and a service of the other kind refuses it.
+ */
+async function claimKind(uri: string, kind: Kind): Promise<void> {
+  const client = new MongoClient(uri, { serverSelectionTimeoutMS: 10_000 })
+  try {
+    const db = client.db()
+    const collections = await db.listCollections({}, { nameOnly: true }).toArray()
+    const empty = collections.every(({ name }) => name === 'environment')
+    const found = await db
+      .collection<{ _id: 'kind'; kind: Kind; since: Date }>('environment')
+      .findOneAndUpdate(
+        { _id: 'kind' },
+        { $setOnInsert: { kind, since: new Date() } },
+        { upsert: empty, returnDocument: 'after' },
+      )
+    if (!found)
+      throw new Error('The database holds data, but no mark that says of which kind; use an empty one')
+    if (found.kind !== kind)
+      throw new Error(`This is the ${found.kind} database; the ${kind} service must not use it`)
+  } finally {
+    await client.close()
+  }
+}
