@@ -99,7 +99,9 @@ describe('the service as a process', function suite() {
   })
 
   it('has commands that say how they are used', async () => {
-    const commands = ['admin', 'audit', 'openapi', 'embedded-mongo/main'].map((name) => `server/${name}`)
+    const commands = ['commands/admin', 'commands/audit', 'commands/openapi', 'embedded-mongo/main'].map(
+      (name) => `server/${name}`,
+    )
     for (const command of [...commands, 'bench/main', 'bench/embedded-mongo']) {
       const { stdout, stderr } = await shell(process.execPath, [`dist/${command}.js`, '--help'])
       assert.match(stdout, /Usage: |npm run /, command)
