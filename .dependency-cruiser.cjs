@@ -9,6 +9,23 @@ const only = (from, allowed) => ({
   },
 })
 
+const engine = 'packages/embedded-mongo'
+/** The folders of the engine, each resting on those before it. */
+const engineFolders = [
+  'values',
+  'language/expressions',
+  'language/filters',
+  'language/results',
+  'language/aggregation',
+  'language/updates',
+  'storage/disk',
+  'storage/collections',
+  'storage/queries',
+  'storage',
+  'commands',
+  'wire',
+]
+
 module.exports = {
   forbidden: [
     only('schemas', []),
@@ -18,24 +35,37 @@ module.exports = {
     {
       name: 'product-never-imports-tests',
       severity: 'error',
-      from: { path: '^(schemas|records|cloud|path-api|server)/', pathNot: '/test/' },
+      from: { path: '^(schemas|records|cloud|path-api|server|packages)/' },
       to: { path: '^(test|bench)/' },
     },
+    ...engineFolders.map((folder, at) => ({
+      name: `embedded-mongo-${folder.replaceAll('/', '-')}-imports-only-what-is-before-it`,
+      severity: 'error',
+      from: { path: `^${engine}/${folder}/` },
+      to: {
+        path: '^(schemas|records|cloud|path-api|server|test|bench|packages)/',
+        pathNot: `^${engine}/(${engineFolders.slice(0, at + 1).join('|')})/`,
+      },
+    })),
     {
       name: 'embedded-mongo-imports-nothing-of-ours',
       severity: 'error',
-      from: { path: '^server/embedded-mongo/' },
-      to: {
-        path: '^(schemas|records|cloud|path-api|server|test|bench)/',
-        pathNot: '^server/embedded-mongo/',
-      },
+      from: { path: `^${engine}/` },
+      to: { path: '^(schemas|records|cloud|path-api|server|test|bench)/' },
     },
     {
-      name: 'embedded-mongo-is-a-process-not-a-library',
-      comment: 'The service starts it; nothing but its entry points is reachable from outside.',
+      name: 'embedded-mongo-is-reached-by-its-name',
+      comment:
+        'The service starts it; its exports alone are reachable from outside, the harness by tests only.',
       severity: 'error',
-      from: { path: '^server/', pathNot: '^server/embedded-mongo/' },
-      to: { path: '^server/embedded-mongo/', pathNot: '^server/embedded-mongo/(index|main)[.]ts$' },
+      from: { pathNot: `^${engine}/` },
+      to: { path: `^${engine}/`, pathNot: `^${engine}/dist/(index|testing)[.]` },
+    },
+    {
+      name: 'embedded-mongo-harness-is-for-tests',
+      severity: 'error',
+      from: { pathNot: `^(test/|bench/|${engine}/(test/|testing))` },
+      to: { path: `^${engine}/(dist/)?testing[.]` },
     },
     {
       name: 'records-know-neither-http-nor-parse',
@@ -54,12 +84,15 @@ module.exports = {
     {
       name: 'no-dev-dependencies-in-the-product',
       severity: 'error',
-      from: { path: '^(schemas|records|cloud|path-api|server)/', pathNot: '/test/' },
+      from: {
+        path: '^(schemas|records|cloud|path-api|server|packages)/',
+        pathNot: `^${engine}/(test/|testing[.]|dist/)`,
+      },
       to: { dependencyTypes: ['npm-dev'], pathNot: 'node_modules/@types/' },
     },
   ],
   options: {
-    doNotFollow: { path: 'node_modules' },
+    doNotFollow: { path: ['node_modules', 'packages/[^/]+/dist/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

@@ -2,7 +2,9 @@
 FROM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json ./
+COPY packages/embedded-mongo/package.json packages/embedded-mongo/
 RUN npm ci
+COPY packages packages
 COPY server server
 COPY schemas schemas
 COPY records records
@@ -15,6 +17,7 @@ ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/packages packages
 COPY --from=build /app/dist dist
 RUN mkdir -m 700 /data && chown node:node /data
 USER node

@@ -5,7 +5,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '../server/embedded-mongo/index.ts'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { compare, post, stopSide } from './compare.ts'
 import { type ParseSide, startParseSide } from './parse-side.ts'
 

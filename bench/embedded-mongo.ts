@@ -2,8 +2,8 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { type Collection, MongoClient } from 'mongodb'
-import { startEmbeddedMongo } from '../server/embedded-mongo/index.ts'
 
 const help = `Measures the embedded database engine through the driver, on a directory of its own.
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '../server/embedded-mongo/index.ts'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { median, rounds, stopSide } from './compare.ts'
 import { launchParseSide } from './parse-side.ts'
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 import type { Config } from '../config/config.ts'
-import { startEmbeddedMongo } from '../embedded-mongo/index.ts'
 
 export interface Database {
   uri: string

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { Type } from '@sinclair/typebox'
 import express, { type Request, type RequestHandler } from 'express'
 import { type Db, MongoClient } from 'mongodb'
@@ -16,7 +17,6 @@ import type { Services } from '../../path-api/operation/services.ts'
 import { createPathApi, type PathApiOptions } from '../../path-api/router.ts'
 import { closed } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { startEmbeddedMongo } from '../../server/embedded-mongo/index.ts'
 
 /** A small resource that exists only here, to test the frame by itself. */
 const Note = closed('SampleNote', 'A note', {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { startEngine } from '../../server/embedded-mongo/test/engine.ts'
+import { startEngine } from '@health-record-service/embedded-mongo/testing'
 import { Trials } from './trials.ts'
 import { type Victim, victims } from './victim.ts'
 import { families } from './writes.ts'

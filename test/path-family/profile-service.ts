@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import express from 'express'
 import { type Db, MongoClient } from 'mongodb'
 import type { Services } from '../../path-api/operation/services.ts'
@@ -11,7 +12,6 @@ import { createPathApi } from '../../path-api/router.ts'
 import { Profiles } from '../../records/profiles/profiles.ts'
 import { openAudit } from '../../records/store/audit/trail.ts'
 import { newId } from '../../records/store/documents/ids.ts'
-import { startEmbeddedMongo } from '../../server/embedded-mongo/index.ts'
 
 export interface Reply {
   status: number

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { engineOfBlock } from '@health-record-service/embedded-mongo/testing'
 import { removeEntriesBefore } from '../../records/store/audit/checkpoint.ts'
 import { listAccess } from '../../records/store/audit/trail.ts'
 import { type Progress, verifyAudit } from '../../records/store/audit/verifier.ts'
-import { engineOfBlock } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, KEY, noteStore, openRecords, type TestRecords } from './records.ts'
 
 const subject = callerOf('subject')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
+import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import { verifyAudit } from '../../records/store/audit/verifier.ts'
-import { type Engine, startEngine } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, KEY, openRecords, type TestRecords } from './records.ts'
 
 const subject = callerOf('subject')

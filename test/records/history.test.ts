@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import { encodeCursor } from '../../records/store/reading/cursor.ts'
 import { forgetChangesOfEhr } from '../../records/store/writing/history.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { type Engine, startEngine } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, openRecords, type TestRecords } from './records.ts'
 
 const author = callerOf('author')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Type } from '@sinclair/typebox'
-import { deserialize, serialize } from 'bson'
 import fc from 'fast-check'
+import { BSON } from 'mongodb'
 import { newId } from '../../records/store/documents/ids.ts'
 import {
   type ParseDocument,
@@ -36,7 +36,9 @@ const meta = { _id: 'abcdefghij', version: 3, _created_at: created, _updated_at:
 
 /** What the database gives back of what it was given. */
 const throughDatabase = (record: Parameters<typeof format.toStored>[0]) =>
-  deserialize(serialize({ ...format.toStored(record), ...meta }, { ignoreUndefined: true })) as ParseDocument
+  BSON.deserialize(
+    BSON.serialize({ ...format.toStored(record), ...meta }, { ignoreUndefined: true }),
+  ) as ParseDocument
 
 describe('records/parse-format', () => {
   const noInvalid = {

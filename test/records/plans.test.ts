@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
+import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import { type CommandStartedEvent, type Document, MongoClient } from 'mongodb'
 import { removeEntriesBefore } from '../../records/store/audit/checkpoint.ts'
 import { listAccess } from '../../records/store/audit/trail.ts'
-import { type Engine, startEngine } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, openRecords, type TestRecords } from './records.ts'
 
 const subject = callerOf('subject')

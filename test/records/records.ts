@@ -1,10 +1,10 @@
+import type { Engine } from '@health-record-service/embedded-mongo/testing'
 import { Type } from '@sinclair/typebox'
 import type { Db } from 'mongodb'
 import { type Audit, auditIndexes, openAudit } from '../../records/store/audit/trail.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { Store } from '../../records/store/store.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
-import type { Engine } from '../../server/embedded-mongo/test/engine.ts'
 
 export const KEY = 'a key for tests'
 

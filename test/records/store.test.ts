@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
+import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import { newId } from '../../records/store/documents/ids.ts'
 import { encodeCursor, listName } from '../../records/store/reading/cursor.ts'
 import type { Store } from '../../records/store/store.ts'
 import { inTransaction } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { type Engine, startEngine } from '../../server/embedded-mongo/test/engine.ts'
 import { callerOf, type Note, openRecords, type TestRecords } from './records.ts'
 
 const subject = callerOf('subject')

@@ -99,11 +99,10 @@ describe('the service as a process', function suite() {
   })
 
   it('has commands that say how they are used', async () => {
-    const commands = ['commands/admin', 'commands/audit', 'commands/openapi', 'embedded-mongo/main'].map(
-      (name) => `server/${name}`,
-    )
-    for (const command of [...commands, 'bench/main', 'bench/embedded-mongo']) {
-      const { stdout, stderr } = await shell(process.execPath, [`dist/${command}.js`, '--help'])
+    const commands = ['admin', 'audit', 'openapi'].map((name) => `server/commands/${name}`)
+    const files = [...commands, 'bench/main', 'bench/embedded-mongo'].map((name) => `dist/${name}.js`)
+    for (const command of [...files, 'packages/embedded-mongo/bin/embedded-mongo.js']) {
+      const { stdout, stderr } = await shell(process.execPath, [command, '--help'])
       assert.match(stdout, /Usage: |npm run /, command)
       assert.ok(stdout.length < 2_000 && stderr === '', command)
     }

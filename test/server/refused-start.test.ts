@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
-import { startEmbeddedMongo } from '../../server/embedded-mongo/index.ts'
 import { freePort } from '../helper.ts'
 import { newDataDir, startProcess } from '../process.ts'
 

@@ -1,0 +1,49 @@
+/** What a command is given, and how it says which options it takes. */
+import type { Document } from 'bson'
+import { type Collection, checkNamespace } from '../storage/collections/catalog.ts'
+import type { View, WritableView } from '../storage/disk/overlay.ts'
+import type { Engine } from '../storage/engine.ts'
+import type { Batch } from '../storage/queries/cursors.ts'
+import { encodeArray, withField } from '../values/raw.ts'
+import { encode } from '../values/values.ts'
+
+export interface Context {
+  engine: Engine
+  db: string
+  command: Document
+  /** Date.now() at which maxTimeMS is over. */
+  deadline: number
+  /** What reads see: the last commit, or the transaction's snapshot with its own changes. */
+  view: View
+  /** The collection of that name, undefined when there is none. @throws 246 in a transaction older than its definition */
+  find(name: string): Collection | undefined
+  /** The collection to write to, made when there is none. */
+  ensure(name: string): Promise<Collection>
+  write<T>(run: (view: WritableView) => T): Promise<T>
+  /** The session and transaction that cursors belong to. */
+  owner: string | undefined
+  inTransaction: boolean
+  connectionId: number
+}
+
+export interface Command {
+  run(context: Context): Document | Buffer | Promise<Document | Buffer>
+  /** The names of its options beside the general ones; anything else is refused (40415). Absent: not checked. */
+  options?: string
+  /** Allowed inside a transaction. */
+  transactional?: true
+}
+
+/** The collection a command names in its first field, with its namespace. */
+export const target = (
+  { db, command, find }: Context,
+  name: string,
+): { ns: string; collection: Collection | undefined } => {
+  const collection = checkNamespace(db, command[name])
+  return { ns: `${db}.${collection}`, collection: find(collection) }
+}
+
+export const cursorReply = ({ id, ns, documents }: Batch, field: 'firstBatch' | 'nextBatch'): Buffer => {
+  const cursor = withField(encode({ id, ns }), 4, field, encodeArray(documents))
+  return withField(encode({ ok: 1 }), 3, 'cursor', cursor)
+}

@@ -1,0 +1,224 @@
+/** Databases, collections and indexes: made, listed, renamed, dropped. */
+import type { Document } from 'bson'
+import { compileFilter } from '../language/filters/matcher.ts'
+import { type Collection, checkNamespace, describe } from '../storage/collections/catalog.ts'
+import type { Index } from '../storage/collections/indexes.ts'
+import { fillIndex } from '../storage/collections/records.ts'
+import { findIndex } from '../storage/queries/planner.ts'
+import { collationOf } from '../values/collation.ts'
+import { fail } from '../values/errors.ts'
+import { encode, isNullish, isObject, truthy } from '../values/values.ts'
+import { type Command, cursorReply, target } from './context.ts'
+
+const refusedOptions =
+  'capped size max timeseries viewOn pipeline clusteredIndex validator expireAfterSeconds encryptedFields ' +
+  'changeStreamPreAndPostImages'
+
+const checkRefused = (command: Document): void => {
+  for (const option of refusedOptions.split(' '))
+    if (truthy(command[option])) fail(115, `option ${option} is not supported by this engine`)
+}
+
+const create: Command = {
+  options: `${refusedOptions} collation validationLevel validationAction storageEngine indexOptionDefaults autoIndexId flags idIndex`,
+  async run({ engine, db, command }) {
+    checkRefused(command)
+    collationOf(command.collation)
+    const options = isNullish(command.collation) ? {} : { collation: command.collation }
+    await engine.write((view) => engine.catalog.create(view, db, command.create, options))
+    return { ok: 1 }
+  },
+}
+
+const drop: Command = {
+  options: '',
+  async run(context) {
+    const { engine } = context
+    const { ns, collection } = target(context, 'drop')
+    // Parse Server knows this answer by its sentence.
+    const nIndexesWas = (collection ?? fail(26, 'ns not found')).indexes.length
+    await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
+    return { nIndexesWas, ns, ok: 1 }
+  },
+}
+
+const dropDatabase: Command = {
+  options: '',
+  async run({ engine, db }) {
+    for (const { ns } of engine.catalog.list(db))
+      await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
+    return { dropped: db, ok: 1 }
+  },
+}
+
+const renameCollection: Command = {
+  options: 'to dropTarget',
+  async run({ engine, command }) {
+    const { renameCollection: from, to } = command
+    if (typeof from !== 'string' || typeof to !== 'string')
+      return fail(14, 'renameCollection needs two namespaces')
+    const [db, name] = splitNamespace(to)
+    if (from === to) fail(20, "Can't rename a collection to itself")
+    checkNamespace(db, name)
+    engine.catalog.get(from)
+    const existing = engine.catalog.find(to)
+    if (existing && !truthy(command.dropTarget)) fail(48, 'target namespace exists')
+    await engine.changeDefinition(from, (view, collection) => {
+      const target = engine.catalog.find(to)
+      if (target) {
+        engine.transactions.checkUntouched(target)
+        engine.drop(view, target)
+      }
+      engine.catalog.rename(view, collection, db, name)
+    })
+    return { ok: 1 }
+  },
+}
+
+const splitNamespace = (ns: string): [db: string, name: string] => {
+  const dot = ns.indexOf('.')
+  return [ns.slice(0, Math.max(dot, 0)), ns.slice(dot + 1)]
+}
+
+const collMod: Command = {
+  options: `index validationLevel validationAction cappedSize cappedMax ${refusedOptions}`,
+  async run(context) {
+    const { engine, command } = context
+    checkRefused(command)
+    const { ns } = target(context, 'collMod')
+    engine.catalog.get(ns)
+    if (isNullish(command.index)) return { ok: 1 }
+    const { name, keyPattern, hidden, expireAfterSeconds } = command.index as Document
+    await engine.changeDefinition(ns, (view, collection) => {
+      const index =
+        findIndex(collection, name ?? keyPattern) ??
+        fail(27, `cannot find index ${name ?? JSON.stringify(keyPattern)} for ns ${ns}`)
+      const changes = {
+        ...(!isNullish(hidden) && { hidden }),
+        ...(!isNullish(expireAfterSeconds) && { expireAfterSeconds }),
+      }
+      const changed = { ...index, spec: { ...index.spec, ...changes } }
+      engine.catalog.setIndexes(
+        view,
+        collection,
+        collection.indexes.map((other) => (other === index ? changed : other)),
+      )
+    })
+    return { ok: 1 }
+  },
+}
+
+const listCollections: Command = {
+  options: 'filter nameOnly authorizedCollections cursor',
+  run({ engine, db, command }) {
+    const test = compileFilter(command.filter ?? {})
+    const described = engine.catalog.list(db).map(describe).filter(test)
+    const shown = truthy(command.nameOnly) ? described.map(({ name, type }) => ({ name, type })) : described
+    return cursorReply(
+      engine.cursors.start(`${db}.$cmd.listCollections`, shown.map(encode), 1e6, true),
+      'firstBatch',
+    )
+  },
+}
+
+const listDatabases: Command = {
+  options: 'filter nameOnly authorizedDatabases',
+  run({ engine, command }) {
+    const names = [...new Set(engine.catalog.list().map(({ db }) => db))].sort()
+    const test = compileFilter(command.filter ?? {})
+    // Sizes are not kept.
+    const databases = names.map((name) => ({ name, sizeOnDisk: 0, empty: false })).filter(test)
+    if (truthy(command.nameOnly)) return { databases: databases.map(({ name }) => ({ name })), ok: 1 }
+    return { databases, totalSize: 0, totalSizeMb: 0, ok: 1 }
+  },
+}
+
+const createIndexes: Command = {
+  options: 'indexes commitQuorum',
+  async run(context) {
+    const { engine, db, command } = context
+    const specs: Document[] =
+      Array.isArray(command.indexes) && command.indexes.every(isObject)
+        ? command.indexes
+        : fail(14, "BSON field 'createIndexes.indexes' must be an array of objects")
+    if (specs.length === 0) fail(2, 'Must specify at least one index to create')
+    const { ns, collection: before } = target(context, 'createIndexes')
+    const { indexes } = await engine.ensure(db, command.createIndexes)
+    const numIndexesBefore = indexes.length
+    let built: Index[] = []
+    const after = await engine.changeDefinition(ns, (view, collection) => {
+      const fresh = engine.catalog.newIndexes(collection, specs)
+      if (fresh.length === 0) return collection
+      built = fresh.map((spec) => ({ ...engine.catalog.newIndex(view, spec), ready: false }))
+      for (const index of built) fillIndex(view, collection, index)
+      return engine.catalog.setIndexes(view, collection, [...collection.indexes, ...built])
+    })
+    for (const index of built) index.ready = true
+    const numIndexesAfter = after.indexes.length
+    const note = numIndexesAfter === numIndexesBefore ? { note: 'all indexes already exist' } : {}
+    return { numIndexesBefore, numIndexesAfter, createdCollectionAutomatically: !before, ...note, ok: 1 }
+  },
+}
+
+const listIndexes: Command = {
+  options: 'cursor',
+  run(context) {
+    const { engine } = context
+    const { ns } = target(context, 'listIndexes')
+    const { indexes } = engine.catalog.get(ns)
+    return cursorReply(
+      engine.cursors.start(
+        ns,
+        indexes.map(({ spec }) => encode(spec)),
+        1e6,
+        true,
+      ),
+      'firstBatch',
+    )
+  },
+}
+
+const dropIndexes: Command = {
+  options: 'index',
+  async run(context) {
+    const { engine, command } = context
+    const { ns } = target(context, 'dropIndexes')
+    const nIndexesWas = engine.catalog.get(ns).indexes.length
+    await engine.changeDefinition(ns, (view, collection) => {
+      const dropped = indexesToDrop(collection, command.index)
+      engine.discard(view, dropped)
+      engine.catalog.setIndexes(
+        view,
+        collection,
+        collection.indexes.filter((index) => !dropped.includes(index)),
+      )
+    })
+    return { nIndexesWas, ok: 1 }
+  },
+}
+
+const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {
+  if (wanted === '*') return collection.indexes.filter(({ name }) => name !== '_id_')
+  const names = Array.isArray(wanted) ? wanted : [wanted]
+  return names.map((name) => {
+    const index =
+      findIndex(collection, name) ??
+      fail(27, `index not found with name [${typeof name === 'string' ? name : JSON.stringify(name)}]`)
+    if (index.name === '_id_') fail(72, 'cannot drop _id index')
+    return index
+  })
+}
+
+export const definitions: Record<string, Command> = {
+  create,
+  drop,
+  dropDatabase,
+  renameCollection,
+  collMod,
+  listCollections,
+  listDatabases,
+  createIndexes,
+  listIndexes,
+  dropIndexes,
+  deleteIndexes: dropIndexes,
+}

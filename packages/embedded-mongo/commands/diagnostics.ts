@@ -1,0 +1,96 @@
+/** What a driver, a monitor or an administrator asks about the server itself. */
+import type { Document } from 'bson'
+import { fail } from '../values/errors.ts'
+import { toNumber } from '../values/values.ts'
+import type { Command, Context } from './context.ts'
+
+const VERSION = '7.0.0'
+
+const hello: Command = {
+  run: ({ connectionId }) => ({
+    helloOk: true,
+    ismaster: true,
+    isWritablePrimary: true,
+    maxBsonObjectSize: 16 * 1024 * 1024,
+    maxMessageSizeBytes: 48_000_000,
+    maxWriteBatchSize: 100_000,
+    localTime: new Date(),
+    logicalSessionTimeoutMinutes: 30,
+    connectionId,
+    minWireVersion: 0,
+    maxWireVersion: 21,
+    readOnly: false,
+    ok: 1,
+  }),
+}
+
+const ping: Command = { run: () => ({ ok: 1 }) }
+
+const buildInfo: Command = {
+  run: () => ({
+    version: VERSION,
+    versionArray: [7, 0, 0, 0],
+    modules: [],
+    bits: 64,
+    maxBsonObjectSize: 16 * 1024 * 1024,
+    ok: 1,
+  }),
+}
+
+const serverStatus: Command = {
+  run: ({ engine, connectionId }) => ({
+    version: VERSION,
+    process: 'embedded-mongo',
+    pid: process.pid,
+    uptime: process.uptime(),
+    localTime: new Date(),
+    mem: { resident: Math.round(process.memoryUsage.rss() / 2 ** 20) },
+    connections: { current: engine.connections, available: 10_000, totalCreated: connectionId },
+    metrics: { cursor: { open: { total: engine.cursors.size } } },
+    storageEngine: { name: 'lmdb' },
+    ok: 1,
+  }),
+}
+
+const connectionStatus: Command = {
+  run: () => ({ authInfo: { authenticatedUsers: [], authenticatedUserRoles: [] }, ok: 1 }),
+}
+
+const parameters = ({ engine }: Context): Document => ({
+  featureCompatibilityVersion: { version: '7.0' },
+  ttlMonitorSleepSecs: engine.ttlSleepSeconds,
+  transactionLifetimeLimitSeconds: engine.transactions.lifetimeMs / 1000,
+})
+
+const getParameter: Command = {
+  run(context) {
+    const found = Object.entries(parameters(context)).filter(([name]) => name in context.command)
+    return found.length > 0 ? { ...Object.fromEntries(found), ok: 1 } : fail(72, 'no option found to get')
+  },
+}
+
+const setParameter: Command = {
+  run(context) {
+    const { engine, command } = context
+    const name = ['ttlMonitorSleepSecs', 'transactionLifetimeLimitSeconds'].find((key) => key in command)
+    const seconds = toNumber(name && command[name])
+    if (!name || !(seconds > 0)) return fail(72, 'no such parameter can be set to this value')
+    const was = parameters(context)[name]
+    if (name === 'ttlMonitorSleepSecs') engine.ttlSleepSeconds = seconds
+    else engine.transactions.lifetimeMs = seconds * 1000
+    return { was, ok: 1 }
+  },
+}
+
+export const diagnostics: Record<string, Command> = {
+  hello,
+  isMaster: hello,
+  ismaster: hello,
+  ping,
+  buildInfo,
+  buildinfo: buildInfo,
+  serverStatus,
+  connectionStatus,
+  getParameter,
+  setParameter,
+}

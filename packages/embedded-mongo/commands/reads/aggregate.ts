@@ -1,0 +1,92 @@
+/** aggregate: the head of a pipeline runs on the planner, the rest in the expression library. */
+import type { Document } from 'bson'
+import { checkPipeline, runPipeline } from '../../language/aggregation/pipeline.ts'
+import { checkNamespace } from '../../storage/collections/catalog.ts'
+import { scanRecords } from '../../storage/collections/records.ts'
+import { splitPipeline } from '../../storage/queries/pipeline-head.ts'
+import { find, type Query } from '../../storage/queries/query.ts'
+import { collationOf } from '../../values/collation.ts'
+import { fail } from '../../values/errors.ts'
+import {
+  decode,
+  encode,
+  integer,
+  isNumeric,
+  isObject,
+  promote,
+  toNumber,
+  truthy,
+} from '../../values/values.ts'
+import { type Command, type Context, cursorReply } from '../context.ts'
+import { explainCommand } from './explain.ts'
+import { countMatches, FIRST_BATCH } from './reads.ts'
+
+export const aggregate: Command = {
+  transactional: true,
+  options: 'pipeline explain allowDiskUse cursor hint collation let bypassDocumentValidation',
+  run(context) {
+    const { command, engine, db, owner } = context
+    const pipeline = checkPipeline(command.pipeline)
+    if (truthy(command.explain)) return explainCommand(context, command, 'aggregate', 'queryPlanner')
+    if (!isObject(command.cursor))
+      fail(9, "The 'cursor' option is required, except for aggregate with the explain argument")
+    const name = isNumeric(command.aggregate) ? '$cmd.aggregate' : checkNamespace(db, command.aggregate)
+    const size = integer(command.cursor.batchSize, 'cursor.batchSize', FIRST_BATCH)
+    return cursorReply(
+      engine.cursors.start(`${db}.${name}`, results(context, pipeline), size, false, owner),
+      'firstBatch',
+    )
+  },
+}
+
+/** `[{$group: {_id: 1, n: {$sum: 1}}}]`, which is how drivers count: the name of the sum. */
+const countField = (rest: Document[]): [id: unknown, field: string] | undefined => {
+  const group = rest.length === 1 ? rest[0]?.$group : undefined
+  if (!isObject(group)) return undefined
+  const [id, sum, ...others] = Object.entries(group)
+  if (id?.[0] !== '_id' || !(id[1] === null || isNumeric(id[1])) || !sum || others.length > 0)
+    return undefined
+  return isObject(sum[1]) && isNumeric(sum[1].$sum) && toNumber(sum[1].$sum) === 1
+    ? [id[1], sum[0]]
+    : undefined
+}
+
+function* results(context: Context, pipeline: Document[]): Iterable<Buffer> {
+  const { command, deadline, view } = context
+  const { query: head, rest } = splitPipeline(pipeline)
+  const query: Query = {
+    ...head,
+    collation: command.collation,
+    hint: command.hint,
+    variables: command.let,
+    deadline,
+  }
+  const counted = countField(rest)
+  const collection = typeof command.aggregate === 'string' ? context.find(command.aggregate) : undefined
+  if (counted) {
+    const n = countMatches(context, command.aggregate, query)
+    if (n > 0) yield encode({ _id: counted[0], [counted[1]]: n })
+    return
+  }
+  const found = find(view, collection, query)
+  if (rest.length === 0) {
+    for (const { bytes } of found) yield bytes
+    return
+  }
+  const options = {
+    collation: collationOf(command.collation ?? collection?.options.collation),
+    variables: command.let,
+    collection: (name: string) => wholeCollection(context, name),
+  }
+  for (const document of runPipeline(rest, documents(found), options)) yield encode(document)
+}
+
+function* documents(found: Iterable<{ document: Document }>): Iterable<Document> {
+  for (const { document } of found) yield document
+}
+
+const wholeCollection = (context: Context, name: string): Document[] => {
+  const collection = context.find(name)
+  if (!collection) return []
+  return [...scanRecords(context.view, collection)].map(({ bytes }) => promote(decode(bytes)) as Document)
+}

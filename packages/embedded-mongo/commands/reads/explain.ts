@@ -1,0 +1,71 @@
+/** explain: the plan of a command, and what running it looks at. */
+import type { Document } from 'bson'
+import { splitPipeline } from '../../storage/queries/pipeline-head.ts'
+import type { Plan } from '../../storage/queries/planner.ts'
+import { type Examined, find, prepare, type Query } from '../../storage/queries/query.ts'
+import { fail } from '../../values/errors.ts'
+import { integer, isObject } from '../../values/values.ts'
+import { type Command, type Context, target } from '../context.ts'
+
+const explainable = 'find aggregate count distinct update delete findAndModify findandmodify'.split(' ')
+
+/** The part of a command that a plan is made for. */
+const explained = (command: Document, name: string): Query => {
+  const { hint, collation } = command
+  if (name === 'aggregate') return { ...splitPipeline(command.pipeline).query, collation, hint }
+  const { filter, query, q, sort, skip, limit } = (command.updates ?? command.deletes)?.[0] ?? command
+  return {
+    filter: filter ?? query ?? q ?? {},
+    sort,
+    collation,
+    hint,
+    skip: integer(skip, 'skip', 0),
+    limit: integer(limit, 'limit', 0),
+  }
+}
+
+export const explain: Command = {
+  options: 'verbosity',
+  run(context) {
+    const inner = context.command.explain
+    const name = isObject(inner) ? (Object.keys(inner)[0] ?? '') : ''
+    if (!explainable.includes(name)) return fail(59, `Explain failed due to unknown command: ${name}`)
+    return explainCommand(context, inner, name, context.command.verbosity)
+  },
+}
+
+const scanStage = ({ index, reverse, branches }: Plan): Document => {
+  const direction = reverse ? 'backward' : 'forward'
+  if (branches) return { stage: 'OR', inputStages: branches.map(scanStage) }
+  if (!index) return { stage: 'COLLSCAN', direction }
+  const { name: indexName, multikey: isMultiKey, spec } = index
+  const inputStage = { stage: 'IXSCAN', keyPattern: spec.key, indexName, isMultiKey, direction }
+  return { stage: 'FETCH', inputStage }
+}
+
+/** Plans the query and, unless only the plan is wanted, runs it to count what it looks at. */
+export const explainCommand = (
+  context: Context,
+  inner: Document,
+  name: string,
+  verbosity: unknown,
+): Document => {
+  const { ns, collection } = target({ ...context, command: inner }, name)
+  if (!collection) return { queryPlanner: { namespace: ns, winningPlan: { stage: 'EOF' } }, ok: 1 }
+  const query = explained(inner, name)
+  const prepared = prepare(collection, query)
+  const scan = scanStage(prepared.plan)
+  const winningPlan = prepared.plan.ordered
+    ? scan
+    : { stage: 'SORT', sortPattern: query.sort, inputStage: scan }
+  const queryPlanner = { namespace: ns, parsedQuery: query.filter, winningPlan, rejectedPlans: [] }
+  if (verbosity === 'queryPlanner') return { queryPlanner, ok: 1 }
+  const examined: Examined = { keys: 0, documents: 0 }
+  const nReturned = [...find(context.view, collection, query, prepared, examined)].length
+  const executionStats = {
+    nReturned,
+    totalKeysExamined: examined.keys,
+    totalDocsExamined: examined.documents,
+  }
+  return { queryPlanner, executionStats, ok: 1 }
+}

@@ -1,0 +1,135 @@
+/** find, getMore, killCursors, count, distinct. */
+import type { Document, Long } from 'bson'
+import { compileProjection } from '../../language/results/projection.ts'
+import { encodeKey } from '../../storage/collections/key-codec.ts'
+import { countRecords } from '../../storage/collections/records.ts'
+import { find, type Query } from '../../storage/queries/query.ts'
+import { collationOf } from '../../values/collation.ts'
+import { fail } from '../../values/errors.ts'
+import { lookup } from '../../values/paths.ts'
+import { bsonType, encode, integer, isNumeric, toNumber, truthy } from '../../values/values.ts'
+import { type Command, type Context, cursorReply, target } from '../context.ts'
+
+export const FIRST_BATCH = 101
+
+/** The part of a command that says which documents. */
+const queryOf = ({ command, deadline }: Context, filter: unknown): Query => ({
+  filter: (filter ?? {}) as Document,
+  sort: command.sort,
+  skip: integer(command.skip, 'skip', 0),
+  limit: integer(command.limit, 'limit', 0),
+  collation: command.collation,
+  hint: command.hint,
+  variables: command.let,
+  deadline,
+})
+
+const refuseTailable = ({ tailable, awaitData }: Document): void => {
+  if (truthy(tailable) || truthy(awaitData)) fail(115, 'tailable cursors are not supported by this engine')
+}
+
+const findCommand: Command = {
+  transactional: true,
+  options:
+    'filter sort projection hint skip limit batchSize singleBatch allowDiskUse max min returnKey showRecordId tailable awaitData oplogReplay noCursorTimeout allowPartialResults collation let',
+  run(context) {
+    const { engine, command, view, owner } = context
+    refuseTailable(command)
+    for (const name of ['min', 'max', 'returnKey', 'showRecordId'])
+      if (truthy(command[name])) fail(115, `find option ${name} is not supported by this engine`)
+    const { ns, collection } = target(context, 'find')
+    const query = queryOf(context, command.filter)
+    const project = compileProjection(command.projection, query.filter)
+    const size =
+      command.batchSize === undefined ? FIRST_BATCH : integer(command.batchSize, 'batchSize', FIRST_BATCH)
+    const documents = encoded(find(view, collection, query), project)
+    return cursorReply(
+      engine.cursors.start(ns, documents, size, truthy(command.singleBatch), owner),
+      'firstBatch',
+    )
+  },
+}
+
+function* encoded(
+  matches: Iterable<{ bytes: Buffer; document: Document }>,
+  project?: (document: Document) => Document,
+): Iterable<Buffer> {
+  for (const { bytes, document } of matches) yield project ? encode(project(document)) : bytes
+}
+
+const getMore: Command = {
+  transactional: true,
+  options: 'collection batchSize',
+  run({ engine, db, command, owner }) {
+    if (bsonType(command.getMore) !== 'Long')
+      fail(14, "BSON field 'getMore.getMore' is the wrong type, expected type 'long'")
+    const size = integer(command.batchSize, 'batchSize', 0)
+    const batch = engine.cursors.next(command.getMore as Long, `${db}.${command.collection}`, size, owner)
+    return cursorReply(batch, 'nextBatch')
+  },
+}
+
+const killCursors: Command = {
+  transactional: true,
+  options: 'cursors',
+  run({ engine, command }) {
+    const ids = Array.isArray(command.cursors)
+      ? (command.cursors as Long[])
+      : fail(14, "BSON field 'cursors' must be an array")
+    const cursorsKilled = ids.filter((id) => engine.cursors.kill(id))
+    const cursorsNotFound = ids.filter((id) => !cursorsKilled.includes(id))
+    return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [], ok: 1 }
+  },
+}
+
+/** How many documents a query finds; the kept count when it asks for all. */
+export const countMatches = (context: Context, name: string, query: Query): number => {
+  const collection = context.find(name)
+  const { skip = 0, limit = 0 } = query
+  if (!collection || Object.keys(query.filter).length > 0) {
+    let found = 0
+    for (const _ of find(context.view, collection, query)) found++
+    return found
+  }
+  const rest = Math.max(0, countRecords(context.view, collection) - skip)
+  return limit ? Math.min(rest, limit) : rest
+}
+
+const count: Command = {
+  options: 'query limit skip hint collation fields',
+  run(context) {
+    const { command } = context
+    target(context, 'count')
+    const limit = isNumeric(command.limit) ? Math.abs(toNumber(command.limit)) : 0
+    const query = {
+      ...queryOf({ ...context, command: { ...command, limit } }, command.query),
+      sort: undefined,
+    }
+    return { n: countMatches(context, command.count, query), ok: 1 }
+  },
+}
+
+const distinct: Command = {
+  transactional: true,
+  options: 'key query collation hint',
+  run(context) {
+    const { command, view } = context
+    const { collection } = target(context, 'distinct')
+    if (typeof command.key !== 'string')
+      return fail(14, "BSON field 'distinct.key' is the wrong type, expected type 'string'")
+    const parts = command.key.split('.')
+    const collation = collationOf(command.collation)
+    const values = new Map<string, unknown>()
+    const matches = find(view, collection, { ...queryOf(context, command.query), sort: undefined })
+    for (const { document } of matches) {
+      for (const value of lookup(document, parts).flat(1)) {
+        // Equal values have equal keys.
+        const key = encodeKey([value], [false], collation).bytes.toString('latin1')
+        if (value !== undefined && !values.has(key)) values.set(key, value)
+      }
+    }
+    return { values: [...values.values()], ok: 1 }
+  },
+}
+
+export const reads: Record<string, Command> = { find: findCommand, getMore, killCursors, count, distinct }

@@ -1,0 +1,43 @@
+/** The names and numbers of BSON types, for $type. */
+import { fail } from '../../values/errors.ts'
+import { bsonType, isNumeric, isObject, toNumber } from '../../values/values.ts'
+
+type Test = (value: unknown) => boolean
+const is =
+  (type: string): Test =>
+  (value) =>
+    bsonType(value) === type
+
+const types: [name: string, number: number, test: Test][] = [
+  ['double', 1, (value) => typeof value === 'number' || is('Double')(value)],
+  ['string', 2, (value) => typeof value === 'string'],
+  ['object', 3, isObject],
+  ['array', 4, Array.isArray],
+  ['binData', 5, is('Binary')],
+  ['undefined', 6, () => false],
+  ['objectId', 7, is('ObjectId')],
+  ['bool', 8, (value) => typeof value === 'boolean'],
+  ['date', 9, (value) => value instanceof Date],
+  ['null', 10, (value) => value === null],
+  ['regex', 11, is('BSONRegExp')],
+  ['dbPointer', 12, () => false],
+  ['javascript', 13, is('Code')],
+  ['symbol', 14, is('BSONSymbol')],
+  ['javascriptWithScope', 15, is('Code')],
+  ['int', 16, is('Int32')],
+  ['timestamp', 17, is('Timestamp')],
+  ['long', 18, is('Long')],
+  ['decimal', 19, is('Decimal128')],
+  ['minKey', -1, is('MinKey')],
+  ['maxKey', 127, is('MaxKey')],
+]
+
+/** @throws 2 for a type nobody knows */
+export const typePredicate = (operand: unknown): Test => {
+  const tests = (Array.isArray(operand) ? operand : [operand]).map((type) => {
+    if (type === 'number') return isNumeric
+    const row = types.find(([name, number]) => (isNumeric(type) ? number === toNumber(type) : name === type))
+    return row ? row[2] : fail(2, `Unknown type name alias: ${String(type)}`)
+  })
+  return (value) => tests.some((test) => test(value))
+}

@@ -1,0 +1,245 @@
+/** A filter compiled to a predicate over documents. */
+import type { Document } from 'bson'
+import { type Collation, compare, typeOrder } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
+import { lookup } from '../../values/paths.ts'
+import { fields, isNullish, isNumeric, isObject, toBigInt, toNumber, truthy } from '../../values/values.ts'
+import { evaluate } from '../expressions/expressions.ts'
+import { typePredicate } from './bson-types.ts'
+import { isRegex, toRegExp } from './regex.ts'
+
+export type Predicate = (value: unknown) => boolean
+
+export interface MatchOptions {
+  collation?: Collation | undefined
+  /** `let` variables of the command, for $expr. */
+  variables?: Document | undefined
+}
+
+const refused =
+  '$where $function $text $near $nearSphere $geoWithin $geoIntersects $within $jsonSchema $accumulator'.split(
+    ' ',
+  )
+
+const unknownOperator = (name: string): never =>
+  refused.includes(name)
+    ? fail(115, `${name} is not supported by this engine`)
+    : fail(2, `unknown operator: ${name}`)
+
+/** @throws 2 for a filter that is not one, 115 for an operator this engine refuses */
+export const compileFilter = (filter: unknown, options: MatchOptions = {}): Predicate => {
+  if (!isObject(filter)) return fail(14, "BSON field 'filter' is the wrong type, expected type 'object'")
+  const tests = Object.entries(fields(filter)).map(([key, value]) => clause(key, value, options))
+  return tests.length === 1 ? (tests[0] as Predicate) : (document) => tests.every((test) => test(document))
+}
+
+const clause = (key: string, value: unknown, options: MatchOptions): Predicate => {
+  switch (key) {
+    case '$and':
+    case '$or':
+    case '$nor': {
+      const tests = alternatives(key, value, options)
+      if (key === '$and') return (document) => tests.every((test) => test(document))
+      const some: Predicate = (document) => tests.some((test) => test(document))
+      return key === '$or' ? some : (document) => !some(document)
+    }
+    case '$expr':
+      return (document) => truthy(evaluate(value, document as Document, options.variables))
+    case '$comment':
+      return () => true
+  }
+  if (key.startsWith('$'))
+    return refused.includes(key) ? unknownOperator(key) : fail(2, `unknown top level operator: ${key}`)
+  return fieldTest(key.split('.'), value, options)
+}
+
+const alternatives = (key: string, value: unknown, options: MatchOptions): Predicate[] => {
+  if (!Array.isArray(value)) return fail(2, `${key} must be an array`)
+  if (value.length === 0) fail(2, `${key} must be a nonempty array`)
+  return value.map((filter) =>
+    isObject(filter) ? compileFilter(filter, options) : fail(2, `${key} entries need to be full objects`),
+  )
+}
+
+export const isOperators = (value: unknown): value is Document => {
+  if (!isObject(value) || '_bsontype' in value) return false
+  const first = Object.keys(value)[0]
+  return first?.startsWith('$') === true && !['$ref', '$id', '$db'].includes(first)
+}
+
+/** A test of the values a path leads to. */
+type FieldPredicate = (values: unknown[]) => boolean
+
+const fieldTest = (parts: string[], value: unknown, options: MatchOptions): Predicate => {
+  const test = valueTest(value, { ...options, reach: any })
+  return (document) => test(lookup(document, parts))
+}
+
+const valueTest = (value: unknown, options: Scope): FieldPredicate => {
+  const { reach, collation } = options
+  if (isRegex(value)) return reach(regexTest(value))
+  if (!isOperators(value)) return reach(equality(value, collation))
+  const tests = Object.entries(value)
+    .filter(([name]) => name !== '$options' && name !== '$comment')
+    .map(([name, operand]) => operatorTest(name, operand, value, options))
+  return (values) => tests.every((test) => test(values))
+}
+
+/** How a test of one value becomes a test of what a path leads to. */
+type Reach = (test: Predicate) => FieldPredicate
+
+interface Scope extends MatchOptions {
+  reach: Reach
+}
+
+/** True when a value, or an element of one that is an array, passes. */
+const any: Reach = (test) => (values) =>
+  values.some((value) => test(value) || (Array.isArray(value) && value.some(test)))
+
+const whole: Reach = (test) => (values) => values.some(test)
+
+const not =
+  (test: FieldPredicate): FieldPredicate =>
+  (values) =>
+    !test(values)
+
+const equality = (operand: unknown, collation?: Collation): Predicate => {
+  if (isNullish(operand)) return isNullish
+  const type = typeOrder(operand)
+  return (value) => typeOrder(value) === type && compare(value, operand, collation) === 0
+}
+
+const comparison = (
+  operand: unknown,
+  accept: (order: number) => boolean,
+  collation?: Collation,
+): Predicate => {
+  const type = typeOrder(operand)
+  if (type === 1 || type === 127) return (value) => accept(compare(value ?? null, operand))
+  const nan = (value: unknown) => type === 10 && Number.isNaN(toNumber(value))
+  const operandNan = nan(operand)
+  return (found) => {
+    const value = found ?? null
+    return (
+      typeOrder(value) === type && nan(value) === operandNan && accept(compare(value, operand, collation))
+    )
+  }
+}
+
+const regexTest = (operand: { pattern: string; options: string }): Predicate => {
+  const expression = toRegExp(operand.pattern, operand.options)
+  return (value) =>
+    typeof value === 'string'
+      ? expression.test(value)
+      : isRegex(value) && value.pattern === operand.pattern && value.options === operand.options
+}
+
+type Operator = (operand: unknown, options: Scope, siblings: Document) => FieldPredicate
+
+const operators: Record<string, Operator> = {
+  $eq: (operand, { collation, reach }) => reach(equality(operand, collation)),
+  $ne: (operand, { collation, reach }) =>
+    isRegex(operand) ? fail(2, "Can't have regex as arg to $ne.") : not(reach(equality(operand, collation))),
+  $gt: (operand, { collation, reach }) => reach(comparison(operand, (order) => order > 0, collation)),
+  $gte: (operand, { collation, reach }) => reach(comparison(operand, (order) => order >= 0, collation)),
+  $lt: (operand, { collation, reach }) => reach(comparison(operand, (order) => order < 0, collation)),
+  $lte: (operand, { collation, reach }) => reach(comparison(operand, (order) => order <= 0, collation)),
+  $in: (operand, options) => options.reach(oneOf('$in', operand, options)),
+  $nin: (operand, options) => not(options.reach(oneOf('$nin', operand, options))),
+  $exists: (operand) => {
+    const wanted = truthy(operand)
+    return (values) => values.some((value) => value !== undefined) === wanted
+  },
+  $type: (operand, { reach }) => reach(typePredicate(operand)),
+  $regex: (operand, { reach }, { $options }) => {
+    const pattern = isRegex(operand) ? operand.pattern : operand
+    if (typeof pattern !== 'string') return fail(2, '$regex has to be a string')
+    if (!isNullish($options) && typeof $options !== 'string') return fail(2, '$options has to be a string')
+    const flags = ($options as string | undefined) ?? (isRegex(operand) ? operand.options : '')
+    return reach(regexTest({ pattern, options: flags }))
+  },
+  $not: (operand, options) => {
+    if (isRegex(operand)) return not(options.reach(regexTest(operand)))
+    if (!isOperators(operand)) return fail(2, '$not needs a regex or a document')
+    return not(valueTest(operand, options))
+  },
+  $all: (operand, options) => {
+    if (!Array.isArray(operand)) return fail(2, '$all needs an array')
+    const tests = operand.map((value) => valueTest(isElemMatch(value) ? value : literal(value), options))
+    return (values) => tests.length > 0 && tests.every((test) => test(values))
+  },
+  $elemMatch: (operand, options) => {
+    if (!isObject(operand)) return fail(2, '$elemMatch needs an Object')
+    const test = elementTest(operand, options)
+    return whole((value) => Array.isArray(value) && value.some(test))
+  },
+  $size: (operand) => {
+    const size = toNumber(operand)
+    if (!isNumeric(operand) || !Number.isInteger(size)) fail(2, '$size must be a whole number')
+    if (size < 0) fail(2, '$size may not be negative')
+    return whole((value) => Array.isArray(value) && value.length === size)
+  },
+  $mod: (operand, { reach }) => {
+    if (!Array.isArray(operand) || operand.length !== 2 || !operand.every(isFiniteNumber))
+      return fail(2, 'malformed mod, needs to be an array of two numbers')
+    const [divisor, remainder] = operand.map(toBigInt) as [bigint, bigint]
+    if (divisor === 0n) fail(2, 'divisor cannot be 0')
+    return reach((value) => isFiniteNumber(value) && toBigInt(value) % divisor === remainder)
+  },
+  $bitsAllSet: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) === mask)),
+  $bitsAnySet: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) !== 0n)),
+  $bitsAllClear: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) === 0n)),
+  $bitsAnyClear: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) !== mask)),
+}
+
+const isFiniteNumber = (value: unknown): boolean => isNumeric(value) && Number.isFinite(toNumber(value))
+
+const operatorTest = (name: string, operand: unknown, siblings: Document, options: Scope): FieldPredicate => {
+  const operator = Object.hasOwn(operators, name) ? operators[name] : undefined
+  return operator ? operator(operand, options, siblings) : unknownOperator(name)
+}
+
+const literal = (value: unknown): unknown => (isRegex(value) ? value : { $eq: value })
+
+const isElemMatch = (value: unknown): boolean => isOperators(value) && '$elemMatch' in value
+
+const oneOf = (name: string, operand: unknown, { collation }: MatchOptions): Predicate => {
+  if (!Array.isArray(operand)) return fail(2, `${name} needs an array`)
+  if (operand.some(isOperators)) fail(2, `cannot nest $ under ${name}`)
+  const expressions = operand.filter(isRegex).map(regexTest)
+  const sorted = operand.filter((value) => !isRegex(value)).sort((a, b) => compare(a, b, collation))
+  return (value) => has(sorted, value ?? null, collation) || expressions.some((test) => test(value))
+}
+
+const has = (sorted: unknown[], value: unknown, collation?: Collation): boolean => {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const order = compare(sorted[middle], value, collation)
+    if (order === 0) return true
+    if (order < 0) low = middle + 1
+    else high = middle
+  }
+  return false
+}
+
+/** A test of one array element: `{$gt: 1}` looks at the element, `{a: 1}` into it. */
+export const elementTest = (criteria: Document, options: MatchOptions): Predicate => {
+  if (isOperators(criteria) && !/^\$(and|or|nor|expr)$/.test(Object.keys(criteria)[0] as string)) {
+    const test = valueTest(criteria, { ...options, reach: whole })
+    return (element) => test([element])
+  }
+  const test = compileFilter(criteria, options)
+  return (element) => (isObject(element) || Array.isArray(element)) && test(element)
+}
+
+const bits = (operand: unknown, accept: (value: bigint, mask: bigint) => boolean): Predicate => {
+  const mask = Array.isArray(operand)
+    ? operand.reduce((sum: bigint, bit) => sum | (1n << BigInt(toNumber(bit))), 0n)
+    : isFiniteNumber(operand) && toNumber(operand) >= 0
+      ? toBigInt(operand)
+      : fail(2, 'bit operators need an array of bit positions or a non-negative number')
+  return (value) =>
+    isFiniteNumber(value) && Number.isInteger(toNumber(value)) && accept(toBigInt(value), mask)
+}

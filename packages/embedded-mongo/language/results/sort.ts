@@ -1,0 +1,73 @@
+/** Sorting documents as MongoDB does: by the smallest element of an array when ascending, the largest when descending. */
+import type { Document } from 'bson'
+import { type Collation, compare } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
+import { lookup } from '../../values/paths.ts'
+import { isNumeric, isObject, toNumber } from '../../values/values.ts'
+
+export interface SortPart {
+  field: string
+  descending: boolean
+}
+
+/** @throws 2 for a direction that is neither 1 nor -1 */
+export const sortParts = (spec: unknown): SortPart[] => {
+  if (spec === undefined || spec === null) return []
+  if (!isObject(spec)) return fail(14, "BSON field 'sort' is the wrong type, expected type 'object'")
+  return Object.entries(spec).map(([field, direction]) => {
+    const sign = isNumeric(direction) ? toNumber(direction) : 0
+    if (sign !== 1 && sign !== -1)
+      return fail(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)')
+    return { field, descending: sign === -1 }
+  })
+}
+
+/** The value a document is sorted by: of an array its extreme element, null for what is missing. */
+const sortValue = (
+  document: Document,
+  parts: string[],
+  descending: boolean,
+  collation?: Collation,
+): unknown => {
+  let best: unknown
+  let any = false
+  const offer = (value: unknown) => {
+    const better = !any || compare(value, best, collation) * (descending ? -1 : 1) < 0
+    if (better) best = value
+    any = true
+  }
+  for (const value of lookup(document, parts)) {
+    if (!Array.isArray(value)) offer(value ?? null)
+    else if (value.length === 0) offer(undefined)
+    else value.forEach(offer)
+  }
+  return any ? best : null
+}
+
+export interface SortOrder {
+  /** What a document is sorted by. */
+  values(document: Document): unknown[]
+  compare(a: unknown[], b: unknown[]): number
+}
+
+export const sortOrder = (parts: SortPart[], collation?: Collation): SortOrder => {
+  const paths = parts.map(({ field }) => field.split('.'))
+  return {
+    values: (document) =>
+      parts.map(({ descending }, i) => sortValue(document, paths[i] as string[], descending, collation)),
+    compare: (a, b) => {
+      for (const [i, { descending }] of parts.entries()) {
+        const order = compare(a[i], b[i], collation)
+        if (order) return descending ? -order : order
+      }
+      return 0
+    },
+  }
+}
+
+/** The documents in order. */
+export const sorted = (documents: Document[], spec: unknown, collation?: Collation): Document[] => {
+  const order = sortOrder(sortParts(spec), collation)
+  const rows = documents.map((document) => ({ document, values: order.values(document) }))
+  return rows.sort((a, b) => order.compare(a.values, b.values)).map(({ document }) => document)
+}

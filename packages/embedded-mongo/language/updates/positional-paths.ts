@@ -1,0 +1,89 @@
+/** The positional parts of update paths: `$`, `$[]` and `$[name]`. */
+import type { Document } from 'bson'
+import type { Collation } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
+import { isIndex, isObject } from '../../values/values.ts'
+import { compileFilter, type Predicate } from '../filters/matcher.ts'
+import { matchedPosition } from '../results/projection.ts'
+import { read } from './update-paths.ts'
+
+/** A test of array elements for each identifier. */
+type ArrayFilters = Map<string, Predicate>
+
+export const compileArrayFilters = (arrayFilters: unknown, collation?: Collation): ArrayFilters => {
+  const found: ArrayFilters = new Map()
+  if (arrayFilters === undefined || arrayFilters === null) return found
+  if (!Array.isArray(arrayFilters))
+    return fail(14, "BSON field 'arrayFilters' is the wrong type, expected type 'array'")
+  for (const filter of arrayFilters) {
+    const names = new Set(identifiers(filter))
+    const [name] = names
+    if (name === undefined || names.size !== 1)
+      return fail(9, 'Error parsing array filter :: caused by :: Expected a single top-level field name')
+    if (found.has(name)) fail(9, `Found multiple array filters with the same top-level field name ${name}`)
+    const test = compileFilter(filter, { collation })
+    found.set(name, (element) => test({ [name]: element }))
+  }
+  return found
+}
+
+const identifiers = (filter: unknown): string[] =>
+  isObject(filter)
+    ? Object.entries(filter).flatMap(([key, value]) =>
+        key.startsWith('$') && Array.isArray(value)
+          ? value.flatMap(identifiers)
+          : [key.split('.')[0] as string],
+      )
+    : []
+
+/** @throws 9 when a filter is not used */
+export const checkArrayFilters = (paths: string[], filters: ArrayFilters): void => {
+  for (const name of filters.keys())
+    if (!paths.some((path) => path.split('.').includes(`$[${name}]`)))
+      fail(9, `The array filter for identifier '${name}' was not used in the update`)
+}
+
+/** `a.$.b`, `a.$[].b` and `a.$[x].b` as the paths they mean in this document. */
+export const concretePaths = (
+  document: Document,
+  path: string,
+  filters: ArrayFilters,
+  filter: Document,
+): string[][] => {
+  let paths: string[][] = [[]]
+  for (const part of path.split('.')) {
+    if (!part.startsWith('$') || /^\$(id|ref|db)$/.test(part)) paths = paths.map((parts) => [...parts, part])
+    else
+      paths = paths.flatMap((parts) =>
+        positions(document, parts, part, filters, filter).map((at) => [...parts, String(at)]),
+      )
+  }
+  return paths
+}
+
+const positions = (
+  document: Document,
+  parts: string[],
+  part: string,
+  filters: ArrayFilters,
+  filter: Document,
+): number[] => {
+  const array = read(document, parts)
+  const path = parts.join('.')
+  if (part === '$') {
+    const at = Array.isArray(array)
+      ? matchedPosition(parts.filter((name) => !isIndex(name)).join('.'), array, filter)
+      : -1
+    return at >= 0 ? [at] : fail(2, 'The positional operator did not find the match needed from the query.')
+  }
+  if (array === undefined)
+    return fail(2, `The path '${path}' must exist in the document in order to apply array updates.`)
+  if (!Array.isArray(array)) return fail(2, `Cannot apply array updates to non-array element ${path}`)
+  const name = part.slice(2, -1)
+  const test =
+    name === ''
+      ? () => true
+      : (filters.get(name) ??
+        fail(2, `No array filter found for identifier '${name}' in path '${path}.${part}'`))
+  return array.flatMap((element, at) => (test(element) ? [at] : []))
+}

@@ -1,0 +1,54 @@
+/** Reading and writing one concrete path of a document that is being updated. */
+import type { Document } from 'bson'
+import { fail } from '../../values/errors.ts'
+import { get, isIndex, isObject, put } from '../../values/values.ts'
+
+const MOST_PADDING = 1_500_000
+
+export const read = (document: Document, parts: readonly string[]): unknown => {
+  let value: unknown = document
+  for (const part of parts)
+    value = Array.isArray(value) ? (isIndex(part) ? value[Number(part)] : undefined) : get(value, part)
+  return value
+}
+
+/** Sets the value, making the documents on the way. @throws 28 where the way leads through something else */
+export const write = (document: Document, parts: readonly string[], value: unknown): void => {
+  let container: unknown = document
+  for (const part of parts.slice(0, -1)) {
+    const next = child(container, part)
+    if (next !== undefined) container = next
+    else {
+      const made: Document = {}
+      assign(container, part, made, parts)
+      container = made
+    }
+  }
+  assign(container, parts.at(-1) as string, value, parts)
+}
+
+const child = (container: unknown, part: string): unknown => {
+  if (Array.isArray(container)) return isIndex(part) ? container[Number(part)] : undefined
+  return get(container, part)
+}
+
+const assign = (container: unknown, part: string, value: unknown, parts: readonly string[]): void => {
+  if (Array.isArray(container)) {
+    if (!isIndex(part))
+      fail(28, `Cannot create field '${part}' in element that is an array (path ${parts.join('.')})`)
+    const position = Number(part)
+    if (position > container.length + MOST_PADDING) fail(2, 'cannot pad an array that far')
+    while (container.length < position) container.push(null)
+    container[position] = value
+  } else if (isObject(container)) put(container, part, value)
+  else fail(28, `Cannot create field '${part}' in element that is not a document (path ${parts.join('.')})`)
+}
+
+/** Removes a field; an array element becomes null, so that its neighbours keep their places. */
+export const erase = (document: Document, parts: readonly string[]): void => {
+  const container = read(document, parts.slice(0, -1))
+  const part = parts.at(-1) as string
+  if (Array.isArray(container)) {
+    if (isIndex(part) && Number(part) < container.length) container[Number(part)] = null
+  } else if (isObject(container)) delete container[part]
+}

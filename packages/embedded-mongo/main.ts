@@ -1,0 +1,102 @@
+/** The command line: `main.js --data DIR [--port N]`. */
+import { spawnSync } from 'node:child_process'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { setFlagsFromString } from 'node:v8'
+import { type DataDirectory, openDataDirectory, StartFault } from './storage/disk/data-directory.ts'
+import { Engine } from './storage/engine.ts'
+import { startTtlMonitor } from './storage/ttl.ts'
+import { MongoServer } from './wire/server.ts'
+
+const usage = `Usage: embedded-mongo --data DIR [--port N]
+
+A MongoDB wire-protocol server for one machine, on 127.0.0.1 only.
+
+  --data DIR   where the data lies; made when it does not exist
+  --port N     the port to listen on (default 27017; 0: any free one)
+  --help       this text
+`
+
+interface Arguments {
+  data: string
+  port: number
+}
+
+const readArguments = (): Arguments => {
+  try {
+    const { values } = parseArgs({
+      options: { data: { type: 'string' }, port: { type: 'string' }, help: { type: 'boolean' } },
+    })
+    if (values.help) {
+      process.stdout.write(usage)
+      process.exit(0)
+    }
+    const port = Number(values.port ?? 27017)
+    if (!values.data) throw new Error('--data DIR is missing')
+    if (!Number.isInteger(port) || port < 0 || port > 65535 || values.port === '')
+      throw new Error(`--port must be a number from 0 to 65535, not ${values.port}`)
+    return { data: resolve(values.data), port }
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n\n${usage}`)
+    process.exit(2)
+  }
+}
+
+const openEngine = ({ file, suspect, confirm }: DataDirectory, data: string): Engine => {
+  if (suspect && spawnSync(process.execPath, [verifier, file], { stdio: 'ignore' }).status !== 0)
+    throw new StartFault(`data directory ${data} is damaged: ${file} has been cut short`)
+  try {
+    const engine = new Engine(file)
+    confirm()
+    return engine
+  } catch (error) {
+    throw new StartFault(`data directory ${data} is damaged: ${(error as Error).message}`)
+  }
+}
+
+const verifier = fileURLToPath(new URL('./verify.js', import.meta.url))
+
+const start = async ({ data, port }: Arguments): Promise<void> => {
+  const directory = await openDataDirectory(data)
+  const engine = openEngine(directory, data)
+  const server = new MongoServer(engine)
+  const bound = await server.listen(port).catch((error: Error) => {
+    throw new StartFault(`cannot listen on port ${port}: ${error.message}`)
+  })
+  engine.purge()
+  const stopTtlMonitor = startTtlMonitor(engine)
+  let stopping = false
+  const stop = async () => {
+    if (stopping) return
+    stopping = true
+    stopTtlMonitor()
+    await server.close()
+    await engine.close()
+    directory.release()
+    process.exit(0)
+  }
+  process.on('SIGTERM', stop)
+  // Ctrl-C reaches the whole process group: a parent drains first and then says so.
+  process.on('SIGINT', process.send ? () => {} : stop)
+  // The parent is gone, by kill -9 too: nothing stays behind.
+  process.on('disconnect', stop)
+  if (process.send && !process.connected) return stop()
+  const uri = `mongodb://127.0.0.1:${bound}`
+  process.send?.({ ready: true, uri })
+  process.stdout.write(`embedded-mongo ready: ${uri} data ${data}\n`)
+}
+
+// A caller's expression that backtracks without end goes on in linear time.
+setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks')
+
+// A parent that has died reads no output any more.
+process.stdout.on('error', () => {})
+process.stderr.on('error', () => {})
+
+start(readArguments()).catch((error: Error) => {
+  const sentence = error instanceof StartFault ? error.message : `cannot start: ${error.stack}`
+  process.stderr.write(`embedded-mongo: ${sentence}\n`)
+  if (process.send) process.send({ error: sentence }, () => process.exit(1))
+  else process.exit(1)
+})

@@ -1,0 +1,177 @@
+/** Which collections and indexes exist, and under which spaces their bytes lie. */
+import { randomUUID } from 'node:crypto'
+import { type Document, UUID } from 'bson'
+import { fail } from '../../values/errors.ts'
+import { decode, encode, toNumber } from '../../values/values.ts'
+import type { View, WritableView } from '../disk/overlay.ts'
+import { alreadyExists, buildIndex, checkIndexSpec, type Index } from './indexes.ts'
+
+export interface Collection {
+  readonly ns: string
+  readonly db: string
+  readonly name: string
+  readonly uuid: string
+  readonly options: Document
+  readonly space: number
+  readonly indexes: readonly Index[]
+  /** Raised by whatever makes older snapshots of this collection unreadable. */
+  readonly version: number
+}
+
+const spaceKey = (space: number, rest: string | Buffer = ''): Buffer => {
+  const tail = Buffer.from(rest as string)
+  const key = Buffer.allocUnsafe(4 + tail.length)
+  key.writeUInt32BE(space)
+  tail.copy(key, 4)
+  return key
+}
+
+/** The bounds of everything in a space. */
+export const spaceBounds = (space: number): [Buffer, Buffer] => [spaceKey(space), spaceKey(space + 1)]
+
+export const inSpace = (space: number, rest: Buffer): Buffer => spaceKey(space, rest)
+
+const definitionKey = (ns: string): Buffer => spaceKey(0, `c${ns}`)
+const counterKey = spaceKey(0, 'next space')
+
+const flagKey = (index: Index, flag: 'multikey' | 'cut'): Buffer => spaceKey(0, `f${flag} ${index.space}`)
+
+/** Notes what an index has come to hold. In memory at once: true too early only makes plans more careful. */
+export const raiseFlag = (view: WritableView, index: Index, flag: 'multikey' | 'cut'): void => {
+  index[flag] = true
+  const key = flagKey(index, flag)
+  if (!view.get(key)) view.put(key, Buffer.of(1))
+}
+
+/** @throws 73 */
+export const checkNamespace = (db: string, name: unknown): string => {
+  if (typeof name !== 'string') return fail(73, 'collection name has invalid type')
+  if (name === '' || name.includes('\0') || name.includes('$') || name.startsWith('.') || name.endsWith('.'))
+    fail(73, `Invalid namespace specified '${db}.${name}'`)
+  if (db === '' || /[ ."$/\\\0]/.test(db) || db.length > 63) fail(73, `Invalid database name: '${db}'`)
+  if (Buffer.byteLength(`${db}.${name}`) > 255)
+    fail(73, 'Fully qualified namespace is too long. Max: 255 bytes')
+  return name
+}
+
+export class Catalog {
+  #collections = new Map<string, Collection>()
+  #nextSpace = 1
+  #version = 0
+
+  load(view: View): void {
+    this.#collections.clear()
+    this.#nextSpace = Number(view.get(counterKey)?.toString() ?? 1)
+    for (const { value } of view.range(definitionKey(''), spaceKey(0, 'd'))) {
+      const collection = fromStored(view, decode(value))
+      this.#collections.set(collection.ns, collection)
+    }
+  }
+
+  /** Raised by every change of a collection's definition. */
+  get version(): number {
+    return this.#version
+  }
+
+  find(ns: string): Collection | undefined {
+    return this.#collections.get(ns)
+  }
+
+  get(ns: string): Collection {
+    return this.find(ns) ?? fail(26, `ns does not exist: ${ns}`)
+  }
+
+  list(db?: string): Collection[] {
+    return [...this.#collections.values()].filter((collection) => db === undefined || collection.db === db)
+  }
+
+  /** @throws 48 when it exists */
+  create(view: WritableView, db: string, name: string, options: Document = {}): Collection {
+    const ns = `${db}.${checkNamespace(db, name)}`
+    if (this.find(ns)) fail(48, `Collection ${ns} already exists.`)
+    const space = this.#allocate(view)
+    const idIndex = buildIndex(
+      { v: 2, key: { _id: 1 }, name: '_id_', ...(options.collation && { collation: options.collation }) },
+      this.#allocate(view),
+    )
+    // A new collection is empty in every older snapshot: version 0 disturbs none.
+    const collection = { ns, db, name, uuid: randomUUID(), options, space, indexes: [idIndex], version: 0 }
+    return this.#store(view, collection)
+  }
+
+  #allocate(view: WritableView): number {
+    const space = this.#nextSpace++
+    view.put(counterKey, Buffer.from(String(this.#nextSpace)))
+    return space
+  }
+
+  #store(view: WritableView, collection: Collection): Collection {
+    view.put(definitionKey(collection.ns), encode(toStored(collection)))
+    this.#collections.set(collection.ns, collection)
+    return collection
+  }
+
+  /** The indexes that are new among `specs`. @throws 85, 86, 67, 197 */
+  newIndexes(collection: Collection, specs: Document[]): Document[] {
+    const known = [...collection.indexes]
+    return specs.map(checkIndexSpec).filter((spec) => {
+      if (alreadyExists(known, spec)) return false
+      known.push(buildIndex(spec, 0))
+      return true
+    })
+  }
+
+  newIndex(view: WritableView, spec: Document): Index {
+    return buildIndex(spec, this.#allocate(view))
+  }
+
+  setIndexes(view: WritableView, collection: Collection, indexes: Index[]): Collection {
+    return this.#store(view, { ...collection, indexes, version: ++this.#version })
+  }
+
+  drop(view: WritableView, collection: Collection): void {
+    view.remove(definitionKey(collection.ns))
+    this.#collections.delete(collection.ns)
+    this.#version++
+  }
+
+  rename(view: WritableView, collection: Collection, db: string, name: string): void {
+    this.drop(view, collection)
+    this.#store(view, { ...collection, ns: `${db}.${name}`, db, name, version: ++this.#version })
+  }
+}
+
+const toStored = ({ ns, db, name, uuid, options, space, indexes }: Collection): Document => ({
+  ns,
+  db,
+  name,
+  uuid,
+  options,
+  space,
+  indexes: indexes.map((index) => ({ spec: index.spec, space: index.space })),
+})
+
+const fromStored = (view: View, stored: Document): Collection => ({
+  ns: stored.ns,
+  db: stored.db,
+  name: stored.name,
+  uuid: stored.uuid,
+  options: stored.options,
+  space: toNumber(stored.space),
+  version: 0,
+  indexes: (stored.indexes as Document[]).map(({ spec, space }) => {
+    const index = buildIndex(spec, toNumber(space))
+    for (const flag of ['multikey', 'cut'] as const)
+      index[flag] = view.get(flagKey(index, flag)) !== undefined
+    return index
+  }),
+})
+
+/** A collection as listCollections shows it. */
+export const describe = (collection: Collection): Document => ({
+  name: collection.name,
+  type: 'collection',
+  options: collection.options,
+  info: { readOnly: false, uuid: new UUID(collection.uuid) },
+  idIndex: collection.indexes[0]?.spec,
+})

@@ -1,0 +1,202 @@
+/** What an index is: its specification checked, and the keys a document has in it. */
+import type { Document } from 'bson'
+import { compileFilter, type Predicate } from '../../language/filters/matcher.ts'
+import { collationOf } from '../../values/collation.ts'
+import { type Collation, equal } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
+import { get, isIndex, isNullish, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
+import { type EncodedKey, encodeKey } from './key-codec.ts'
+
+export interface Index {
+  /** As listIndexes shows it. */
+  readonly spec: Document
+  readonly name: string
+  readonly fields: readonly string[]
+  readonly descending: readonly boolean[]
+  readonly unique: boolean
+  readonly sparse: boolean
+  readonly filter: Predicate | undefined
+  readonly collation: Collation | undefined
+  readonly space: number
+  /** False while it is being filled: not yet to be read. */
+  ready: boolean
+  /** Some document has more than one key, or an array: bounds cannot be combined. */
+  multikey: boolean
+  /** Some key was too long and was cut: its order cannot be trusted. */
+  cut: boolean
+}
+
+const options =
+  'v key name unique sparse partialFilterExpression expireAfterSeconds collation background hidden ns'.split(
+    ' ',
+  )
+
+/** Checks a specification from createIndexes and completes it. @throws 67, 197, 2 */
+export const checkIndexSpec = (spec: Document): Document => {
+  for (const option of Object.keys(spec)) {
+    if (!options.includes(option))
+      fail(197, `The field '${option}' is not valid for an index specification. Specification: ${spec.name}`)
+  }
+  const { key } = spec
+  if (!isObject(key) || Object.keys(key).length === 0) return fail(67, 'Index keys cannot be empty.')
+  for (const [field, kind] of Object.entries(key)) checkIndexKey(field, kind)
+  if (typeof spec.name !== 'string' || spec.name === '') fail(67, 'The index name must be a non-empty string')
+  if (spec.sparse && spec.partialFilterExpression)
+    fail(67, 'cannot mix "partialFilterExpression" and "sparse" options')
+  if (!isNullish(spec.partialFilterExpression)) compileFilter(spec.partialFilterExpression)
+  checkTtl(spec, Object.keys(key).length)
+  collationOf(spec.collation)
+  const { v: _v, ns: _ns, background: _background, ...rest } = spec
+  if (equal(Object.keys(key), ['_id'])) return { v: 2, key, name: '_id_' }
+  return { v: 2, ...rest }
+}
+
+const checkTtl = ({ expireAfterSeconds: seconds }: Document, length: number): void => {
+  if (isNullish(seconds)) return
+  if (!isNumeric(seconds) || toNumber(seconds) < 0 || toNumber(seconds) > 2 ** 31 - 1)
+    fail(67, 'TTL index expireAfterSeconds must be a number of seconds between 0 and 2147483647')
+  if (length > 1) fail(67, 'TTL indexes are single-field indexes, compound indexes do not support TTL')
+}
+
+const checkIndexKey = (field: string, kind: unknown): void => {
+  if (field.includes('$**')) fail(67, 'wildcard indexes are not supported by this engine')
+  if (typeof kind === 'string') fail(67, `index type '${kind}' is not supported by this engine`)
+  if (!isNumeric(kind) || toNumber(kind) === 0 || Number.isNaN(toNumber(kind)))
+    fail(67, 'Values in v:2 index key pattern must be numbers other than 0')
+  if (field === '' || field.split('.').includes('')) fail(67, 'Index keys cannot contain an empty field.')
+  if (field.startsWith('$')) fail(67, `Index key contains an illegal field name: field name starts with '$'.`)
+}
+
+export const buildIndex = (spec: Document, space: number): Index => ({
+  spec,
+  name: spec.name,
+  fields: Object.keys(spec.key),
+  descending: Object.values(spec.key).map((direction) => toNumber(direction) < 0),
+  unique: truthy(spec.unique) || spec.name === '_id_',
+  sparse: truthy(spec.sparse),
+  filter: isNullish(spec.partialFilterExpression) ? undefined : compileFilter(spec.partialFilterExpression),
+  collation: collationOf(spec.collation),
+  space,
+  ready: true,
+  multikey: false,
+  cut: false,
+})
+
+const sameKey = (a: Document, b: Document): boolean =>
+  JSON.stringify(Object.entries(a.key).map(([field, kind]) => [field, toNumber(kind)])) ===
+  JSON.stringify(Object.entries(b.key).map(([field, kind]) => [field, toNumber(kind)]))
+
+const sameOptions = (a: Document, b: Document): boolean =>
+  truthy(a.unique) === truthy(b.unique) &&
+  truthy(a.sparse) === truthy(b.sparse) &&
+  equal(a.expireAfterSeconds, b.expireAfterSeconds)
+
+const sameScope = (a: Document, b: Document): boolean =>
+  equal(a.partialFilterExpression, b.partialFilterExpression) &&
+  collationOf(a.collation) === collationOf(b.collation)
+
+/** True when the index exists already. @throws 86 for a name in use, 85 for a key in use */
+export const alreadyExists = (indexes: readonly Index[], spec: Document): boolean => {
+  for (const { spec: existing } of indexes) {
+    const same = sameKey(existing, spec) && sameScope(existing, spec)
+    if (existing.name === spec.name) {
+      if (same && (sameOptions(existing, spec) || existing.name === '_id_')) return true
+      if (sameKey(existing, spec)) fail(85, `Index ${spec.name} already exists with different options`)
+      fail(86, `Index ${spec.name} already exists with a different key`)
+    }
+    if (same) fail(85, `Index already exists with a different name: ${existing.name}`)
+  }
+  return false
+}
+
+interface Walk {
+  value: unknown
+  rest: readonly string[]
+}
+
+/** The documents' keys in an index; none when a sparse or partial index leaves the document out. */
+export const indexKeys = (
+  index: Index,
+  document: Document,
+): { keys: EncodedKey[]; values: unknown[][]; multikey: boolean } => {
+  if (index.filter && !index.filter(document)) return { keys: [], values: [], multikey: false }
+  const state = { multikey: false, present: false }
+  const rows = expand(
+    index.fields.map((field) => ({ value: document, rest: field.split('.') })),
+    state,
+  )
+  if (index.sparse && !state.present) return { keys: [], values: [], multikey: false }
+  if (rows.length === 1) {
+    const row = rows[0] as unknown[]
+    return {
+      keys: [encodeKey(row, index.descending, index.collation)],
+      values: rows,
+      multikey: state.multikey,
+    }
+  }
+  const unique = new Map<string, [EncodedKey, unknown[]]>()
+  for (const row of rows) {
+    const key = encodeKey(row, index.descending, index.collation)
+    unique.set(key.bytes.toString('latin1'), [key, row])
+  }
+  const found = [...unique.values()]
+  return { keys: found.map(([key]) => key), values: found.map(([, row]) => row), multikey: true }
+}
+
+/** Follows every component to its end or to an array; all components that meet the same array go through it together. */
+const expand = (walks: Walk[], state: { multikey: boolean; present: boolean }): unknown[][] => {
+  const ends = walks.map(advance)
+  let array: unknown[] | undefined
+  for (const { value } of ends) {
+    if (!Array.isArray(value)) continue
+    if (array && array !== value) fail(171, 'cannot index parallel arrays')
+    array = value
+  }
+  if (!array) return [ends.map((end) => finish(end, state))]
+  state.multikey = true
+  if (array.length === 0)
+    return [ends.map((end) => (end.value === array ? emptyArray(end, state) : finish(end, state)))]
+  return array.flatMap((element) =>
+    expand(
+      ends.map((end) => intoElement(end, array as unknown[], element)),
+      state,
+    ),
+  )
+}
+/** An array's element: where a component ends, even if it is an array itself. */
+class Leaf {
+  readonly value: unknown
+  constructor(value: unknown) {
+    this.value = value
+  }
+}
+
+const advance = ({ value, rest }: Walk): Walk => {
+  let at = 0
+  let current = value
+  while (at < rest.length && !Array.isArray(current) && !(current instanceof Leaf))
+    current = get(current, rest[at++] as string)
+  return { value: current, rest: rest.slice(at) }
+}
+
+const finish = ({ value }: Walk, state: { present: boolean }): unknown => {
+  const found = value instanceof Leaf ? value.value : value
+  if (found !== undefined) state.present = true
+  return found ?? null
+}
+
+/** An empty array sorts before null; below one there is nothing. */
+const emptyArray = ({ rest }: Walk, state: { present: boolean }): unknown => {
+  if (rest.length > 0) return null
+  state.present = true
+  return undefined
+}
+
+const intoElement = (end: Walk, array: unknown[], element: unknown): Walk => {
+  if (end.value !== array) return end
+  const [part, ...below] = end.rest
+  if (part === undefined) return { value: new Leaf(element), rest: [] }
+  if (isIndex(part))
+    return { value: new Leaf(advance({ value: array[Number(part)], rest: below }).value), rest: [] }
+  return isObject(element) ? { value: element, rest: end.rest } : { value: new Leaf(undefined), rest: [] }
+}

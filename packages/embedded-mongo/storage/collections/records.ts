@@ -1,0 +1,220 @@
+/** Documents in their collections: records under ever growing ids, kept in step with every index and the count. */
+import { type Document, ObjectId } from 'bson'
+import { equal } from '../../values/compare.ts'
+import { CommandError } from '../../values/errors.ts'
+import { bsonType, decode, get } from '../../values/values.ts'
+import type { View, WritableView } from '../disk/overlay.ts'
+import { type Collection, inSpace, raiseFlag, spaceBounds } from './catalog.ts'
+import { type Index, indexKeys } from './indexes.ts'
+
+const ID_BYTES = 6
+const nothing = Buffer.alloc(0)
+
+export interface StoredRecord {
+  id: Buffer
+  bytes: Buffer
+}
+
+/** A record and what its bytes say. */
+export interface Match extends StoredRecord {
+  document: Document
+}
+
+const recordKey = (collection: Collection, id: Buffer): Buffer => inSpace(collection.space, id)
+
+export const readRecord = (view: View, collection: Collection, id: Buffer): Buffer | undefined =>
+  view.get(recordKey(collection, id))
+
+/** All records in the order of their insertion. */
+export function* scanRecords(view: View, collection: Collection, reverse = false): Iterable<StoredRecord> {
+  const [low, high] = spaceBounds(collection.space)
+  for (const { key, value } of view.range(low, high, reverse)) yield { id: key.subarray(4), bytes: value }
+}
+
+/** The record ids under an index entry range; a multikey index may name one more than once. */
+export function* scanIndex(
+  view: View,
+  index: Index,
+  low: Buffer,
+  high: Buffer,
+  reverse = false,
+): Iterable<Buffer> {
+  for (const { key, value } of view.range(low, high, reverse))
+    yield index.unique ? value : key.subarray(key.length - ID_BYTES)
+}
+
+/** Ids only grow while the process lives, so that natural order is the order of insertion. */
+export class RecordIds {
+  readonly #last = new Map<number, number>()
+
+  next(view: View, collection: Collection): Buffer {
+    const id = (this.#last.get(collection.space) ?? lastId(view, collection)) + 1
+    this.#last.set(collection.space, id)
+    const bytes = Buffer.allocUnsafe(ID_BYTES)
+    bytes.writeUIntBE(id, 0, ID_BYTES)
+    return bytes
+  }
+}
+
+const lastId = (view: View, collection: Collection): number => {
+  for (const { id } of scanRecords(view, collection, true)) return id.readUIntBE(0, ID_BYTES)
+  return 0
+}
+
+interface EntryChange {
+  index: Index
+  key: Buffer
+  values: unknown[]
+}
+
+const entries = (indexes: readonly Index[], view: WritableView, document: Document): EntryChange[] =>
+  indexes.flatMap((index) => entriesOf(index, view, document))
+
+const entriesOf = (index: Index, view: WritableView, document: Document): EntryChange[] => {
+  const { keys, values, multikey } = indexKeys(index, document)
+  if (multikey) raiseFlag(view, index, 'multikey')
+  return keys.map(({ bytes, cut }, i) => {
+    if (cut) raiseFlag(view, index, 'cut')
+    return { index, key: inSpace(index.space, bytes), values: values[i] as unknown[] }
+  })
+}
+
+const putEntry = (view: WritableView, { index, key }: EntryChange, id: Buffer): void => {
+  if (index.unique) view.put(key, id)
+  else view.put(Buffer.concat([key, id]), nothing)
+}
+
+const removeEntry = (view: WritableView, { index, key }: EntryChange, id: Buffer): void =>
+  view.remove(index.unique ? key : Buffer.concat([key, id]))
+
+/** @throws 11000 before anything is changed */
+const checkUnique = (view: View, collection: Collection, changes: EntryChange[], id: Buffer): void => {
+  for (const { index, key, values } of changes) {
+    if (!index.unique) continue
+    const holder = view.get(key)
+    if (holder && !holder.equals(id)) throw duplicateKey(collection, index, values)
+  }
+}
+
+export const insertRecord = (
+  view: WritableView,
+  collection: Collection,
+  id: Buffer,
+  document: Document,
+  bytes: Buffer,
+): void => {
+  const added = entries(collection.indexes, view, document)
+  checkUnique(view, collection, added, id)
+  view.put(recordKey(collection, id), bytes)
+  for (const entry of added) putEntry(view, entry, id)
+}
+
+export const replaceRecord = (
+  view: WritableView,
+  collection: Collection,
+  { id, document: before }: Match,
+  document: Document,
+  bytes: Buffer,
+): void => {
+  const names = (changes: EntryChange[]) => new Set(changes.map(({ key }) => key.toString('latin1')))
+  const indexes = collection.indexes.filter((index) => mayDiffer(index, before, document))
+  const old = entries(indexes, view, before)
+  const now = entries(indexes, view, document)
+  const [oldNames, nowNames] = [names(old), names(now)]
+  const added = now.filter(({ key }) => !oldNames.has(key.toString('latin1')))
+  checkUnique(view, collection, added, id)
+  for (const entry of old) if (!nowNames.has(entry.key.toString('latin1'))) removeEntry(view, entry, id)
+  for (const entry of added) putEntry(view, entry, id)
+  view.put(recordKey(collection, id), bytes)
+}
+
+/** False when all that an index looks at is the same in both documents. */
+const mayDiffer = (index: Index, before: Document, after: Document): boolean =>
+  index.filter !== undefined ||
+  index.fields.some((field) => {
+    const root = field.split('.', 1)[0] as string
+    return !equal(get(before, root), get(after, root))
+  })
+
+const removeRecord = (view: WritableView, collection: Collection, { id, document }: Match): void => {
+  for (const entry of entries(collection.indexes, view, document)) removeEntry(view, entry, id)
+  view.remove(recordKey(collection, id))
+}
+
+/** Fills a new index from what the collection holds. @throws 11000 */
+export const fillIndex = (view: WritableView, collection: Collection, index: Index): void => {
+  for (const { id, bytes } of scanRecords(view, collection)) {
+    const added = entriesOf(index, view, decode(bytes))
+    checkUnique(view, collection, added, id)
+    for (const entry of added) putEntry(view, entry, id)
+  }
+}
+
+const countKey = ({ space }: { space: number }): Buffer => inSpace(0, Buffer.from(`#${space}`))
+
+export const isCountKey = (key: Buffer): boolean => key.readUInt32BE(0) === 0 && key[4] === 0x23
+
+/** How many documents there are, kept and not counted. */
+export const countRecords = (view: View, collection: Collection): number =>
+  Number(view.get(countKey(collection))?.toString() ?? 0)
+
+export const changeCount = (view: WritableView, collection: Collection, difference: number): void => {
+  if (difference !== 0)
+    view.put(countKey(collection), Buffer.from(String(countRecords(view, collection) + difference)))
+}
+
+/** A count as a transaction leaves it: what others have added since its snapshot stays. */
+export const countDifference = (now: Buffer | undefined, own: Buffer, before: Buffer | undefined): Buffer =>
+  Buffer.from(String(Number(now ?? 0) + Number(own) - Number(before ?? 0)))
+
+/** Removes what was found, and keeps the count. */
+export const removeAll = (view: WritableView, collection: Collection, matches: Match[]): number => {
+  for (const match of matches) removeRecord(view, collection, match)
+  changeCount(view, collection, -matches.length)
+  return matches.length
+}
+
+const discardedKey = (space: number): Buffer => inSpace(0, Buffer.from(`d${String(space).padStart(10, '0')}`))
+const PURGED_AT_ONCE = 2000
+
+/** Notes a space, and the count kept under its name, as rubbish. */
+export const markDiscarded = (view: WritableView, space: number): void =>
+  view.put(discardedKey(space), Buffer.from(String(space)))
+
+/** Removes some bytes of a discarded space; false when nothing is left to remove. */
+export const purgeSome = (view: WritableView): boolean => {
+  const [next] = view.range(discardedKey(0), inSpace(0, Buffer.from('e')))
+  if (!next) return false
+  const space = Number(next.value)
+  let left = PURGED_AT_ONCE
+  for (const { key } of view.range(...spaceBounds(space))) {
+    view.remove(key)
+    if (--left === 0) return true
+  }
+  view.remove(countKey({ space }))
+  view.remove(next.key)
+  return true
+}
+
+const duplicateKey = (collection: Collection, index: Index, values: unknown[]): CommandError => {
+  const keyValue = Object.fromEntries(index.fields.map((field, i) => [field, values[i] ?? null]))
+  const shown = Object.entries(keyValue).map(([field, value]) => `${field}: ${show(value)}`)
+  const collation = index.collation ? ` collation: ${show(index.spec.collation)}` : ''
+  return new CommandError(
+    11000,
+    `E11000 duplicate key error collection: ${collection.ns} index: ${index.name}${collation} dup key: { ${shown.join(', ')} }`,
+    { keyPattern: index.spec.key, keyValue },
+  )
+}
+
+/** A value as MongoDB's messages write it. */
+const show = (value: unknown): string => {
+  if (value === null || value === undefined) return 'null'
+  if (value instanceof Date) return `new Date(${value.getTime()})`
+  if (value instanceof ObjectId) return `ObjectId('${value.toHexString()}')`
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : `[ ${value.map(show).join(', ')} ]`
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (bsonType(value) || typeof value !== 'object') return String(value)
+  const shown = Object.entries(value).map(([field, inner]) => `${field}: ${show(inner)}`)
+  return shown.length === 0 ? '{}' : `{ ${shown.join(', ')} }`
+}

@@ -1,0 +1,111 @@
+/** Views of the key space, and changes in memory over one of them. */
+
+export interface Entry {
+  key: Buffer
+  value: Buffer
+}
+
+/** Keys begin with four bytes that name their space: a collection's records, one index, or the catalog. */
+export interface View {
+  get(key: Buffer): Buffer | undefined
+  /** Entries with low <= key < high, in key order or its reverse. */
+  range(low: Buffer, high: Buffer, reverse?: boolean): Iterable<Entry>
+}
+
+export interface WritableView extends View {
+  put(key: Buffer, value: Buffer): void
+  remove(key: Buffer): void
+}
+
+interface Change {
+  key: Buffer
+  /** undefined: removed. */
+  value: Buffer | undefined
+}
+
+/** Changes in memory over a view beneath; the view beneath is not touched until someone applies them. */
+export class Overlay implements WritableView {
+  readonly #below: View
+  readonly #spaces = new Map<string, { changes: Map<string, Change>; sorted: string[] | undefined }>()
+
+  constructor(below: View) {
+    this.#below = below
+  }
+
+  get(key: Buffer): Buffer | undefined {
+    const name = key.toString('latin1')
+    const change = this.#spaces.get(name.slice(0, 4))?.changes.get(name)
+    return change ? change.value : this.#below.get(key)
+  }
+
+  put(key: Buffer, value: Buffer): void {
+    this.#set(key, value)
+  }
+
+  remove(key: Buffer): void {
+    this.#set(key, undefined)
+  }
+
+  #set(key: Buffer, value: Buffer | undefined): void {
+    const name = key.toString('latin1')
+    const space = this.#spaces.get(name.slice(0, 4)) ?? { changes: new Map(), sorted: undefined }
+    this.#spaces.set(name.slice(0, 4), space)
+    if (!space.changes.has(name)) space.sorted = undefined
+    space.changes.set(name, { key, value })
+  }
+
+  *changes(): Iterable<Change> {
+    for (const space of this.#spaces.values()) yield* space.changes.values()
+  }
+
+  get empty(): boolean {
+    return this.#spaces.size === 0
+  }
+
+  applyTo(target: WritableView): void {
+    for (const { key, value } of this.changes()) value ? target.put(key, value) : target.remove(key)
+  }
+
+  range(low: Buffer, high: Buffer, reverse = false): Iterable<Entry> {
+    const own = this.#own(low, high)
+    const below = this.#below.range(low, high, reverse)
+    return own.length === 0 ? below : merge(below, reverse ? own.reverse() : own, reverse)
+  }
+
+  /** Own changes in the range, copied: the range stays as it was when the reader asked. */
+  #own(low: Buffer, high: Buffer): Change[] {
+    const space = this.#spaces.get(low.toString('latin1', 0, 4))
+    if (!space) return []
+    space.sorted ??= [...space.changes.keys()].sort()
+    const from = lowerBound(space.sorted, low.toString('latin1'))
+    const to = lowerBound(space.sorted, high.toString('latin1'))
+    return space.sorted.slice(from, to).map((name) => space.changes.get(name) as Change)
+  }
+}
+
+const lowerBound = (sorted: string[], name: string): number => {
+  let low = 0
+  let high = sorted.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((sorted[middle] as string) < name) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function* merge(below: Iterable<Entry>, own: Change[], reverse: boolean): Iterable<Entry> {
+  let next = 0
+  for (const entry of below) {
+    let order = -1
+    while (next < own.length && order < 0) {
+      const change = own[next] as Change
+      order = Buffer.compare(change.key, entry.key) * (reverse ? -1 : 1)
+      if (order > 0) break
+      next++
+      if (change.value) yield change as Entry
+    }
+    if (order !== 0) yield entry
+  }
+  for (; next < own.length; next++) if (own[next]?.value) yield own[next] as Entry
+}

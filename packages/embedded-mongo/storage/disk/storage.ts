@@ -1,0 +1,148 @@
+/** Bytes on disk: one ordered key space in lmdb, written in groups, each durable before it is acknowledged. */
+import { open, type RootDatabase } from 'lmdb'
+import { type Entry, Overlay, type View, type WritableView } from './overlay.ts'
+
+const CHUNK = 512
+
+/** Held at once, each by an open transaction: as many as there can be sessions, and those that only read a moment. */
+const MOST_SNAPSHOTS = 10_100
+
+/** The last commit as it stands while the snapshot is held. */
+export interface Snapshot extends View {
+  release(): void
+}
+
+interface Job<T> {
+  run(view: WritableView): T
+  resolve(value: T): void
+  reject(error: unknown): void
+}
+
+export class Storage implements View {
+  readonly #db: RootDatabase<Buffer, Buffer>
+  #queue: Job<unknown>[] = []
+  #committing: Promise<void> | undefined
+  /** What is on its way to the disk. */
+  #group: View | undefined
+
+  /** Told when a group could not be committed, and with it what its jobs may have kept in memory. */
+  onFailedCommit: () => void = () => {}
+
+  constructor(file: string) {
+    this.#db = open<Buffer, Buffer>({
+      path: file,
+      encoding: 'binary',
+      keyEncoding: 'binary',
+      noSubdir: true,
+      // A commit then counts as done only when it is on disk.
+      overlappingSync: false,
+      maxReaders: MOST_SNAPSHOTS,
+    })
+  }
+
+  get(key: Buffer): Buffer | undefined {
+    return this.#db.get(key)
+  }
+
+  range(low: Buffer, high: Buffer, reverse = false): Iterable<Entry> {
+    return this.#range(low, high, reverse, {})
+  }
+
+  /** Also what is decided and not on disk yet: to be compared with, never to be shown. */
+  get decided(): View {
+    return this.#group ?? this
+  }
+
+  /** Read in chunks that each start behind the last key, so that a suspended reader holds nothing open. */
+  *#range(low: Buffer, high: Buffer, reverse: boolean, options: object): Iterable<Entry> {
+    let [from, to] = [low, high]
+    for (let limit = 32; ; limit = Math.min(2 * limit, CHUNK)) {
+      const bounds = reverse
+        ? { start: to, end: from, exclusiveStart: true, inclusiveEnd: true, reverse }
+        : { start: from, end: to, exclusiveStart: from !== low }
+      const entries = [...this.#db.getRange({ ...bounds, limit, ...options })]
+      yield* entries
+      const last = entries.at(-1)
+      if (!last || entries.length < limit) return
+      if (reverse) to = last.key
+      else from = last.key
+    }
+  }
+
+  snapshot(): Snapshot {
+    this.#db.resetReadTxn()
+    const transaction = this.#db.useReadTransaction()
+    return {
+      get: (key) => this.#db.get(key, { transaction }),
+      range: (low, high, reverse = false) => this.#range(low, high, reverse, { transaction }),
+      release: () => transaction.done(),
+    }
+  }
+
+  /**
+   * Runs `run` alone, after all writes queued before it, on a view that holds their changes. What it throws
+   * undoes its own changes only. Resolves when the changes are on disk.
+   */
+  write<T>(run: (view: WritableView) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ run, resolve, reject } as Job<unknown>)
+      if (!this.#committing) this.#committing = this.#drain()
+    })
+  }
+
+  async #drain(): Promise<void> {
+    // Requests that arrive in the same turn of the event loop share the first commit.
+    await new Promise(setImmediate)
+    while (this.#queue.length > 0) await this.#commit()
+    this.#committing = undefined
+  }
+
+  /** Group commit: all that is queued now becomes one durable transaction of lmdb. */
+  async #commit(): Promise<void> {
+    const group = new Overlay(this)
+    const done: (() => void)[] = []
+    const jobs: Job<unknown>[] = []
+    for (const job of this.#queue.splice(0)) {
+      const changes = new Overlay(group)
+      try {
+        const value = job.run(changes)
+        changes.applyTo(group)
+        done.push(() => job.resolve(value))
+        jobs.push(job)
+      } catch (error) {
+        job.reject(error)
+      }
+    }
+    this.#group = group
+    try {
+      if (!group.empty) await this.#apply(group)
+      for (const resolve of done) resolve()
+    } catch (error) {
+      this.onFailedCommit()
+      for (const job of jobs) job.reject(error)
+    } finally {
+      this.#group = undefined
+    }
+  }
+
+  async #apply(group: Overlay): Promise<void> {
+    const committed = this.#db.batch(() => {
+      for (const { key, value } of group.changes()) {
+        if (value) this.#db.put(key, value)
+        else this.#db.remove(key)
+      }
+    })
+    // lmdb keeps the cause apart, as a promise of its own.
+    await committed.catch(async (error) => {
+      await error.commitError
+      throw error
+    })
+    this.#db.resetReadTxn()
+  }
+
+  /** Waits for the writes that are queued. */
+  async close(): Promise<void> {
+    await this.#committing
+    await this.#db.close()
+  }
+}

@@ -1,0 +1,126 @@
+/** The parts put together: what commands work on. */
+
+import { fail } from '../values/errors.ts'
+import { Catalog, type Collection, checkNamespace, spaceBounds } from './collections/catalog.ts'
+import { markDiscarded, purgeSome, RecordIds, scanIndex, scanRecords } from './collections/records.ts'
+import type { WritableView } from './disk/overlay.ts'
+import { Storage } from './disk/storage.ts'
+import { Cursors } from './queries/cursors.ts'
+import { Blocked, Transactions } from './transactions.ts'
+
+export class Engine {
+  readonly storage: Storage
+  readonly catalog = new Catalog()
+  readonly cursors = new Cursors()
+  readonly ids = new RecordIds()
+  readonly transactions: Transactions
+  /** How many clients are connected now. */
+  connections = 0
+  /** How long the TTL monitor rests between two rounds. */
+  ttlSleepSeconds = 60
+
+  #closing = false
+  #purging: Promise<void> | undefined
+
+  constructor(file: string) {
+    this.storage = new Storage(file)
+    this.catalog.load(this.storage)
+    this.storage.onFailedCommit = () => this.catalog.load(this.storage)
+    this.transactions = new Transactions(this.storage)
+  }
+
+  /** Reads everything. @throws what lmdb says about a page that is not there, or about a record that is cut */
+  verify(): void {
+    for (const collection of this.catalog.list()) {
+      for (const { bytes } of scanRecords(this.storage, collection))
+        if (bytes.length < 5 || bytes.readInt32LE(0) !== bytes.length)
+          throw new Error(`a record of ${collection.ns} is cut`)
+      for (const index of collection.indexes)
+        for (const _ of scanIndex(this.storage, index, ...spaceBounds(index.space)));
+    }
+  }
+
+  /** A write outside transactions: waits, without having changed anything, while a transaction claims what it touches. */
+  async write<T>(run: (view: WritableView) => T, deadline = Number.POSITIVE_INFINITY): Promise<T> {
+    for (;;) {
+      try {
+        return await this.storage.write((view) => run(this.transactions.guard(view)))
+      } catch (error) {
+        if (!(error instanceof Blocked)) throw error
+        await until(error.transaction.ended, deadline)
+      }
+    }
+  }
+
+  /** A change of a collection's definition; waits for transactions that write to it. */
+  changeDefinition<T>(ns: string, run: (view: WritableView, collection: Collection) => T): Promise<T> {
+    return this.write((view) => {
+      const collection = this.catalog.get(ns)
+      this.transactions.checkUntouched(collection)
+      return run(view, collection)
+    })
+  }
+
+  /** The collection, made when it does not exist yet. */
+  async ensure(db: string, name: string): Promise<Collection> {
+    const ns = `${db}.${checkNamespace(db, name)}`
+    const known = this.catalog.find(ns)
+    return known ?? this.write((view) => this.catalog.find(ns) ?? this.catalog.create(view, db, name))
+  }
+
+  /** Removes a collection; its bytes go in the background. */
+  drop(view: WritableView, collection: Collection): void {
+    this.discard(view, [collection, ...collection.indexes])
+    this.catalog.drop(view, collection)
+  }
+
+  /** Notes spaces whose bytes nobody needs any more. */
+  discard(view: WritableView, owners: readonly { space: number }[]): void {
+    for (const { space } of owners) markDiscarded(view, space)
+    this.purge()
+  }
+
+  /** Removes discarded bytes in the background, a little at a time. */
+  purge(): void {
+    this.#purging ??= this.#purge().catch((error) => {
+      process.stderr.write(`embedded-mongo: dropped data stays for now: ${error}\n`)
+    })
+  }
+
+  async #purge(): Promise<void> {
+    try {
+      while (!this.#closing && (await this.storage.write(purgeSome))) await new Promise(setImmediate)
+    } finally {
+      this.#purging = undefined
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true
+    this.transactions.abortAll()
+    await this.#purging
+    await this.storage.close()
+  }
+}
+
+const until = async (ended: Promise<void>, deadline: number): Promise<void> => {
+  if (deadline === Number.POSITIVE_INFINITY) return ended
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => {
+        try {
+          fail(50, 'operation exceeded time limit')
+        } catch (error) {
+          reject(error)
+        }
+      },
+      Math.max(0, deadline - Date.now()),
+    )
+  })
+  try {
+    await Promise.race([ended, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,248 @@
+/** Chooses the one index, if any, that a query runs on. The matcher always has the last word on its results. */
+import type { Document } from 'bson'
+import type { SortPart } from '../../language/results/sort.ts'
+import { type Collation, equal, typeOrder } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
+import { isIndex, isNullish, isObject, toNumber } from '../../values/values.ts'
+import { type Collection, inSpace, spaceBounds } from '../collections/catalog.ts'
+import type { Index } from '../collections/indexes.ts'
+import { after, encodeBound, textPrefix, typePrefix } from '../collections/key-codec.ts'
+import { type Demand, type Demands, demandsOf, excludesNull, hasText, implies } from './predicates.ts'
+
+/** Keys from `low` up to, not including, `high`. */
+type Bounds = [low: Buffer, high: Buffer]
+
+export interface Plan {
+  /** Absent: a scan of the collection. */
+  index?: Index
+  bounds: Bounds[]
+  /** Each lower bound is the one key there can be. */
+  exact?: boolean
+  reverse: boolean
+  /** The results come in the order asked for. */
+  ordered: boolean
+  /** The alternatives of an `$or`, each with an index; what several of them find counts once. */
+  branches?: Plan[]
+}
+
+export interface Question {
+  filter: Document
+  sort: SortPart[]
+  collation: Collation | undefined
+  hint?: unknown
+}
+
+/** Keys shorter than this are never cut. */
+const CERTAINLY_UNCUT = 1000
+/** How many values of $in, multiplied over the components, are looked up one by one. */
+const MOST_POINTS = 10_000
+
+/** What the planner looks at of a collection. */
+type Planned = Pick<Collection, 'indexes'>
+
+export const choosePlan = (collection: Planned, question: Question): Plan => {
+  const demands = demandsOf(question.filter)
+  if (!isNullish(question.hint) && !(isObject(question.hint) && Object.keys(question.hint).length === 0))
+    return hinted(collection, question, demands)
+  let best: Candidate | undefined
+  for (const index of collection.indexes) {
+    const candidate = consider(index, question, demands)
+    if (candidate && (!best || candidate.score > best.score)) best = candidate
+  }
+  return best?.plan() ?? alternatives(collection, question) ?? collectionScan(question, false)
+}
+
+/** One alternative without an index would be a scan, which then answers all of them. */
+const alternatives = (collection: Planned, { filter, sort, collation }: Question): Plan | undefined => {
+  if (!Array.isArray(filter.$or)) return undefined
+  const branches = filter.$or.map((branch: Document) =>
+    choosePlan(collection, { filter: branch, sort: [], collation }),
+  )
+  if (!branches.every((branch) => branch.index ?? branch.branches)) return undefined
+  return { bounds: [], reverse: false, ordered: sort.length === 0, branches }
+}
+
+const collectionScan = ({ sort }: Question, reverse: boolean): Plan => ({
+  bounds: [],
+  reverse,
+  ordered: sort.length === 0,
+})
+
+const hinted = (collection: Planned, question: Question, demands: Demands): Plan => {
+  const { hint } = question
+  if (isObject(hint) && '$natural' in hint) return collectionScan(question, toNumber(hint.$natural) < 0)
+  const index = findIndex(collection, hint)
+  if (!index) return fail(2, 'hint provided does not correspond to an existing index')
+  const candidate = consider(index, question, demands, true)
+  return candidate ? candidate.plan() : fullScan(index, question)
+}
+
+/** The index with that name or that key, undefined when there is none. */
+export const findIndex = (collection: Planned, wanted: unknown): Index | undefined =>
+  collection.indexes.find(({ name, spec }) =>
+    typeof wanted === 'string' ? name === wanted : isObject(wanted) && sameShape(spec.key, wanted),
+  )
+
+const sameShape = (a: Document, b: Document): boolean => equal(Object.keys(a), Object.keys(b)) && equal(a, b)
+
+const fullScan = (index: Index, question: Question): Plan => {
+  const direction = order(index, 0, question)
+  const ordered = question.sort.length === 0 || direction !== undefined
+  return { index, bounds: [spaceBounds(index.space)], reverse: direction === 'reverse', ordered }
+}
+
+interface Candidate {
+  plan(): Plan
+  score: number
+}
+
+const consider = (
+  index: Index,
+  question: Question,
+  demands: Demands,
+  hinted = false,
+): Candidate | undefined => {
+  if (!index.ready || (index.spec.hidden === true && !hinted)) return undefined
+  const partial = index.spec.partialFilterExpression
+  if (!hinted && partial && !implies(demands, partial, question.collation)) return undefined
+  const fit = fitFields(index, question, demands)
+  const complete = index.sparse ? fit.excludesNull : true
+  if (!hinted && !complete) return undefined
+  const direction = fit.points.length === 1 ? order(index, fit.equalities, question) : undefined
+  const ordered = question.sort.length === 0 || direction !== undefined
+  if (fit.score === 0 && !hinted && !(direction && question.sort.length > 0)) return undefined
+  const whole = index.unique && fit.equalities === index.fields.length
+  const makePlan = (): Plan => {
+    const bounds = boundsOf(index, fit)
+    const complete = index.unique && fit.points[0]?.length === index.fields.length
+    const exact = complete && bounds.every(([low]) => low.length < CERTAINLY_UNCUT)
+    return { index, bounds, exact, reverse: direction === 'reverse', ordered }
+  }
+  const sorts = direction && question.sort.length > 0 ? 2 : 0
+  return { plan: makePlan, score: fit.score + (whole ? 100 : 0) + sorts }
+}
+
+interface Fit {
+  /** The values of the leading components, one row for each combination. */
+  points: unknown[][]
+  /** How many leading components have one value. */
+  equalities: number
+  range: Range | undefined
+  excludesNull: boolean
+  score: number
+}
+
+interface Range {
+  lower?: Demand
+  upper?: Demand
+  prefix?: string
+}
+
+const fitFields = (index: Index, { collation }: Question, demands: Demands): Fit => {
+  const fit: Fit = { points: [[]], equalities: 0, range: undefined, excludesNull: false, score: 0 }
+  const roots = new Set<string>()
+  for (const field of index.fields) {
+    const parts = field.split('.')
+    // Demands on parts of one array may be met by different elements, hence by different keys.
+    if (parts.some(isIndex) || (index.multikey && roots.has(parts[0] as string))) break
+    roots.add(parts[0] as string)
+    const usable = (demands.get(field) ?? []).filter((demand) => isUsable(demand, index, collation))
+    if (usable.some(excludesNull)) fit.excludesNull = true
+    const choices = pointDemand(usable)
+    if (choices && choices.length * fit.points.length <= MOST_POINTS) {
+      if (choices.length === 1 && fit.equalities === fit.points[0]?.length) fit.equalities++
+      fit.points = fit.points.flatMap((row) => choices.map((value) => [...row, value]))
+      fit.score += choices.length === 1 ? 8 : 6
+      continue
+    }
+    fit.range = rangeDemand(usable, index)
+    if (fit.range) fit.score += fit.range.lower && fit.range.upper ? 5 : 4
+    break
+  }
+  return fit
+}
+
+const isUsable = ({ operator, operand }: Demand, index: Index, collation: Collation | undefined): boolean => {
+  if (operator === '$exists') return false
+  const values = operator === '$in' ? (operand as unknown[]) : [operand]
+  if (values.some((value) => Array.isArray(value) || value === undefined)) return false
+  const point = operator === '$eq' || operator === '$in'
+  if (!point && [1, 5, 127].includes(typeOrder(operand))) return false
+  if (!point && typeOrder(operand) === 10 && Number.isNaN(toNumber(operand))) return false
+  const text = operator === 'prefix' || values.some(hasText)
+  if (!text || (index.collation === undefined && collation === undefined)) return true
+  // A prefix is a plain comparison whatever the collation; folded keys keep equality but not order.
+  if (operator === 'prefix') return index.collation === undefined
+  return point && index.collation === collation
+}
+
+const pointDemand = (demands: Demand[]): unknown[] | undefined => {
+  const single = demands.find(({ operator }) => operator === '$eq')
+  if (single) return [single.operand]
+  return demands.find(({ operator }) => operator === '$in')?.operand as unknown[] | undefined
+}
+
+const rangeDemand = (demands: Demand[], index: Index): Range | undefined => {
+  const prefix = demands.find(({ operator }) => operator === 'prefix')
+  if (prefix) return { prefix: prefix.operand as string }
+  const lower = demands.find(({ operator }) => operator === '$gt' || operator === '$gte')
+  const upper = demands.find(({ operator }) => operator === '$lt' || operator === '$lte')
+  if (!lower && !upper) return undefined
+  // In an array one element may meet the one bound and another the other: only one of them narrows the scan.
+  if (lower && upper && (index.multikey || typeOrder(lower.operand) !== typeOrder(upper.operand)))
+    return { lower }
+  return { ...(lower && { lower }), ...(upper && { upper }) }
+}
+
+const boundsOf = (index: Index, { points, range }: Fit): Bounds[] =>
+  points
+    .map((row): Bounds => {
+      const prefix = encodeBound(row, index.descending, index.collation)
+      const [low, high] = range ? rangeBounds(index, row, prefix, range) : [prefix, after(prefix)]
+      const [spaceLow, spaceHigh] = spaceBounds(index.space)
+      return [
+        low.length > 0 ? inSpace(index.space, low) : spaceLow,
+        high.length > 0 ? inSpace(index.space, high) : spaceHigh,
+      ]
+    })
+    .sort(([a], [b]) => Buffer.compare(a, b))
+    .filter(([low], i, all) => i === 0 || !low.equals((all[i - 1] as Bounds)[0]))
+
+const rangeBounds = (
+  index: Index,
+  row: unknown[],
+  prefix: Buffer,
+  { lower, upper, prefix: text }: Range,
+): Bounds => {
+  const descending = index.descending[row.length] === true
+  if (text !== undefined) {
+    const low = Buffer.concat([prefix, textPrefix(text, descending)])
+    return [low, after(low)]
+  }
+  const type = Buffer.concat([prefix, typePrefix((lower ?? upper)?.operand, descending)])
+  const at = (demand: Demand) => encodeBound([...row, demand.operand], index.descending, index.collation)
+  const [first, last] = descending ? [upper, lower] : [lower, upper]
+  return [first ? at(first) : type, last ? after(at(last)) : after(type)]
+}
+
+/** Whether the index, its leading equalities passed, runs in the order asked for, and in which direction. */
+const order = (
+  index: Index,
+  equalities: number,
+  { sort, collation }: Question,
+): 'forward' | 'reverse' | undefined => {
+  if (index.multikey || index.cut || index.collation || collation)
+    return sort.length === 0 ? 'forward' : undefined
+  const fixed = new Set(index.fields.slice(0, equalities))
+  let at = equalities
+  let reverse: boolean | undefined
+  for (const { field, descending } of sort) {
+    if (fixed.has(field)) continue
+    if (index.fields[at] !== field) return undefined
+    const turned = descending !== index.descending[at]
+    if (reverse !== undefined && reverse !== turned) return undefined
+    reverse = turned
+    at++
+  }
+  return reverse ? 'reverse' : 'forward'
+}

@@ -1,0 +1,107 @@
+/** What a filter demands of single fields, as far as an index can use it. */
+import type { Document } from 'bson'
+import { compileFilter, isOperators } from '../../language/filters/matcher.ts'
+import { isRegex, literalPrefix } from '../../language/filters/regex.ts'
+import { type Collation, compare, equal, typeOrder } from '../../values/compare.ts'
+import { isNullish, isObject, truthy } from '../../values/values.ts'
+
+/** One demand, all of which must hold: an operator and its operand. */
+export interface Demand {
+  operator: '$eq' | '$in' | '$gt' | '$gte' | '$lt' | '$lte' | '$exists' | 'prefix'
+  operand: unknown
+}
+
+export type Demands = Map<string, Demand[]>
+
+const usable = new Set(['$eq', '$in', '$gt', '$gte', '$lt', '$lte', '$exists'])
+
+/** Collects the demands of a filter's conjunction; alternatives and negations are left to the matcher. */
+export const demandsOf = (filter: Document, demands: Demands = new Map()): Demands => {
+  for (const [key, value] of Object.entries(filter)) {
+    if (key === '$and' && Array.isArray(value)) for (const inner of value) demandsOf(inner, demands)
+    if (key.startsWith('$')) continue
+    const found = fieldDemands(value)
+    if (found.length > 0) demands.set(key, [...(demands.get(key) ?? []), ...found])
+  }
+  return demands
+}
+
+const fieldDemands = (value: unknown): Demand[] => {
+  if (isRegex(value)) return prefixDemand(value.pattern, value.options)
+  if (!isOperators(value)) return [{ operator: '$eq', operand: value }]
+  return Object.entries(value).flatMap(([operator, operand]): Demand[] => {
+    if (operator === '$regex') return regexDemand(operand, value.$options)
+    if (!usable.has(operator)) return []
+    if (operator === '$in') return inDemand(operand)
+    return [{ operator: operator as Demand['operator'], operand }]
+  })
+}
+
+const regexDemand = (operand: unknown, options: unknown): Demand[] => {
+  const pattern = isRegex(operand) ? operand.pattern : operand
+  const flags = options ?? (isRegex(operand) ? operand.options : '')
+  return typeof pattern === 'string' ? prefixDemand(pattern, String(flags)) : []
+}
+
+const prefixDemand = (pattern: string, options: string): Demand[] => {
+  const prefix = literalPrefix(pattern, options)
+  return prefix === '' ? [] : [{ operator: 'prefix', operand: prefix }]
+}
+
+const inDemand = (operand: unknown): Demand[] =>
+  Array.isArray(operand) && !operand.some(isRegex) ? [{ operator: '$in', operand }] : []
+
+/** True when no document without the field, or with null there, can meet the demand. */
+export const excludesNull = ({ operator, operand }: Demand): boolean => {
+  switch (operator) {
+    case '$in':
+      return (operand as unknown[]).every((value) => !isNullish(value))
+    case '$exists':
+    case 'prefix':
+      return operator === 'prefix'
+    default:
+      return !isNullish(operand) && !isExtreme(operand)
+  }
+}
+
+const isExtreme = (value: unknown): boolean => typeOrder(value) === 1 || typeOrder(value) === 127
+
+/** True when every document that meets `demands`, as `collation` reads them, also passes a partial index's filter. */
+export const implies = (demands: Demands, partial: Document, collation: Collation | undefined): boolean => {
+  const wanted = demandsOf(partial)
+  if (collation && [...wanted.values()].flat().some(({ operand }) => hasText(operand))) return false
+  const clauses = [...wanted.values()].reduce((sum, list) => sum + list.length, 0)
+  if (clauses !== clauseCount(partial)) return false
+  return [...wanted].every(([field, list]) =>
+    list.every((want) => (demands.get(field) ?? []).some((have) => covers(have, want))),
+  )
+}
+
+const clauseCount = (filter: Document): number =>
+  Object.entries(filter).reduce((sum, [key, value]) => {
+    if (key === '$and' && Array.isArray(value))
+      return sum + value.reduce((inner, part) => inner + clauseCount(part), 0)
+    return sum + (isOperators(value) ? Object.keys(value).length : 1)
+  }, 0)
+
+/** True when meeting `have` guarantees meeting `want`. */
+const covers = (have: Demand, want: Demand): boolean => {
+  if (want.operator === '$exists') return truthy(want.operand) ? excludesNull(have) : equal(have, want)
+  const values =
+    have.operator === '$eq' ? [have.operand] : have.operator === '$in' ? (have.operand as unknown[]) : []
+  if (values.length > 0) {
+    const test = compileFilter({ value: { [want.operator]: want.operand } })
+    return want.operator !== 'prefix' && values.every((value) => !Array.isArray(value) && test({ value }))
+  }
+  if (have.operator.slice(0, 3) !== want.operator.slice(0, 3) || have.operator === '$in') return false
+  if (have.operator === 'prefix') return have.operand === want.operand
+  if (typeOrder(have.operand) !== typeOrder(want.operand)) return false
+  const order = compare(have.operand, want.operand) * (have.operator.startsWith('$g') ? 1 : -1)
+  return order > 0 || (order === 0 && (want.operator.endsWith('e') || have.operator === want.operator))
+}
+
+/** Strings in a demand: the only values whose place in an index depends on its collation. */
+export const hasText = (operand: unknown): boolean =>
+  typeof operand === 'string' ||
+  (Array.isArray(operand) && operand.some(hasText)) ||
+  (isObject(operand) && Object.values(operand).some(hasText))

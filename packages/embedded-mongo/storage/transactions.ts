@@ -1,0 +1,227 @@
+/**
+ * Multi-document transactions: changes wait in memory over a snapshot; what they touch is claimed, so that another
+ * transaction conflicts and a writer outside waits; a commit is one write of the storage.
+ */
+
+import { CommandError, transient } from '../values/errors.ts'
+import type { Collection } from './collections/catalog.ts'
+import { countDifference, isCountKey } from './collections/records.ts'
+import { Overlay, type View, type WritableView } from './disk/overlay.ts'
+import type { Snapshot, Storage } from './disk/storage.ts'
+
+/** Thrown by a write outside that meets a claim: it may try again when the transaction has ended. */
+export class Blocked extends Error {
+  readonly transaction: Transaction
+  constructor(transaction: Transaction) {
+    super('blocked by a transaction')
+    this.transaction = transaction
+  }
+}
+
+export class Transaction {
+  readonly snapshot: Snapshot
+  readonly view: Overlay
+  readonly catalogVersion: number
+  /** The spaces it has written to. */
+  readonly touched = new Set<number>()
+  readonly claimed: string[] = []
+  readonly ended: Promise<void>
+  #end: () => void = () => {}
+  timer: NodeJS.Timeout | undefined
+  /** The connection that carried its last command. */
+  connectionId = 0
+  state: 'active' | 'committing' | 'committed' | 'aborted' = 'active'
+  /** Under way or done: a commit that is sent again gets the same answer. */
+  committed: Promise<void> | undefined
+
+  constructor(snapshot: Snapshot, catalogVersion: number) {
+    this.snapshot = snapshot
+    this.view = new Overlay(snapshot)
+    this.catalogVersion = catalogVersion
+    this.ended = new Promise((resolve) => {
+      this.#end = resolve
+    })
+  }
+
+  close(state: 'committed' | 'aborted'): void {
+    this.state = state
+    clearTimeout(this.timer)
+    this.snapshot.release()
+    this.#end()
+  }
+}
+
+export interface Session {
+  number: bigint
+  transaction: Transaction | undefined
+}
+
+const MOST_SESSIONS = 10_000
+
+export class Transactions {
+  readonly #storage: Storage
+  /** How long a transaction may stay open. */
+  lifetimeMs = 60_000
+  readonly #claims = new Map<string, Transaction>()
+  readonly #sessions = new Map<string, Session>()
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  /** @throws 225 for a number that is not newer than the session's last */
+  start(id: string, number: bigint, catalogVersion: number): Transaction {
+    const last = this.#sessions.get(id)
+    if (last && number < last.number)
+      throw transient(225, `Transaction ${number} is older than ${last.number}, which has started.`)
+    if (last?.number === number)
+      throw new CommandError(50911, `Transaction ${number} has already been started.`)
+    if (last?.transaction?.state === 'active') this.abort(last.transaction)
+    const transaction = new Transaction(this.#storage.snapshot(), catalogVersion)
+    transaction.timer = setTimeout(() => this.abort(transaction), this.lifetimeMs)
+    this.#sessions.delete(id)
+    this.#sessions.set(id, { number, transaction })
+    this.#forgetOldest()
+    return transaction
+  }
+
+  #forgetOldest(): void {
+    if (this.#sessions.size <= MOST_SESSIONS) return
+    for (const [id, { transaction }] of this.#sessions) {
+      if (transaction?.state !== 'active') this.#sessions.delete(id)
+      if (this.#sessions.size <= MOST_SESSIONS) return
+    }
+  }
+
+  /** The session's transaction of that number, whatever its state. @throws 251 */
+  find(id: string, number: bigint): Transaction {
+    const session = this.#sessions.get(id)
+    if (!session?.transaction || session.number !== number) throw noSuch(number)
+    return session.transaction
+  }
+
+  /** @throws 251 when it has ended */
+  active(id: string, number: bigint): Transaction {
+    const transaction = this.find(id, number)
+    if (transaction.state !== 'active') throw noSuch(number)
+    return transaction
+  }
+
+  endSession(id: string): void {
+    const session = this.#sessions.get(id)
+    if (session?.transaction?.state === 'active') this.abort(session.transaction)
+    this.#sessions.delete(id)
+  }
+
+  /** What a writer outside works on: it may not touch what a transaction has claimed. */
+  guard(view: WritableView): WritableView {
+    if (this.#claims.size === 0) return view
+    const check = (key: Buffer) => {
+      const holder = this.#claims.get(key.toString('latin1'))
+      if (holder) throw new Blocked(holder)
+    }
+    return {
+      get: (key) => view.get(key),
+      range: (low, high, reverse) => view.range(low, high, reverse),
+      put: (key, value) => {
+        check(key)
+        view.put(key, value)
+      },
+      remove: (key) => {
+        check(key)
+        view.remove(key)
+      },
+    }
+  }
+
+  /** Lets a change of the collection's definition wait for transactions that write to it. */
+  checkUntouched(collection: Collection): void {
+    const spaces = [collection, ...collection.indexes].map(({ space }) => space)
+    for (const transaction of new Set(this.#claims.values()))
+      if (spaces.some((space) => transaction.touched.has(space))) throw new Blocked(transaction)
+  }
+
+  /**
+   * Runs a statement. Writers that are still queued meet its claims; those before them have decided already.
+   * @throws 112 when it meets another transaction's claim or a later write
+   */
+  write<T>(transaction: Transaction, run: (view: WritableView) => T): T {
+    const statement = new Overlay(transaction.view)
+    const value = run(statement)
+    const claimed = this.#claim(transaction, statement)
+    checkUnchanged(transaction.snapshot, this.#storage.decided, claimed)
+    statement.applyTo(transaction.view)
+    return value
+  }
+
+  #claim(transaction: Transaction, statement: Overlay): Buffer[] {
+    const fresh: Buffer[] = []
+    for (const { key } of statement.changes()) {
+      if (key.readUInt32BE(0) === 0) continue
+      const name = key.toString('latin1')
+      const holder = this.#claims.get(name)
+      if (holder === transaction) continue
+      if (holder) throw conflict()
+      this.#claims.set(name, transaction)
+      transaction.touched.add(key.readUInt32BE(0))
+      transaction.claimed.push(name)
+      fresh.push(key)
+    }
+    return fresh
+  }
+
+  commit(transaction: Transaction): Promise<void> {
+    transaction.committed ??= this.#commit(transaction)
+    return transaction.committed
+  }
+
+  async #commit(transaction: Transaction): Promise<void> {
+    const { snapshot, view } = transaction
+    // From here on neither its time nor the loss of its connection ends it.
+    transaction.state = 'committing'
+    try {
+      await this.#storage.write((latest) => {
+        for (const { key, value } of view.changes()) {
+          if (!value) latest.remove(key)
+          else
+            latest.put(
+              key,
+              isCountKey(key) ? countDifference(latest.get(key), value, snapshot.get(key)) : value,
+            )
+        }
+      })
+      this.#release(transaction, 'committed')
+    } catch (error) {
+      this.#release(transaction, 'aborted')
+      throw error
+    }
+  }
+
+  abort(transaction: Transaction): void {
+    if (transaction.state === 'active') this.#release(transaction, 'aborted')
+  }
+
+  #release(transaction: Transaction, state: 'committed' | 'aborted'): void {
+    for (const name of transaction.claimed) this.#claims.delete(name)
+    transaction.close(state)
+  }
+
+  /** Ends the transactions whose last command came over this connection, or all. */
+  abortAll(connectionId?: number): void {
+    for (const { transaction } of this.#sessions.values())
+      if (transaction && (connectionId === undefined || transaction.connectionId === connectionId))
+        this.abort(transaction)
+  }
+}
+
+const noSuch = (number: bigint) =>
+  transient(251, `Given transaction number ${number} does not match any in-progress transactions.`)
+
+const conflict = () => transient(112, 'WriteConflict: another operation changed the same data. Please retry.')
+
+const checkUnchanged = (snapshot: View, latest: View, keys: Buffer[]): void => {
+  for (const key of keys) {
+    const [before, now] = [snapshot.get(key), latest.get(key)]
+    if (before === undefined || now === undefined ? before !== now : !before.equals(now)) throw conflict()
+  }
+}

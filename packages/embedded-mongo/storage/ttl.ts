@@ -1,0 +1,40 @@
+/** Removes documents whose time is over, as TTL indexes say. */
+
+import { isNullish, toNumber } from '../values/values.ts'
+import type { Collection } from './collections/catalog.ts'
+import type { Index } from './collections/indexes.ts'
+import { removeAll } from './collections/records.ts'
+import type { Engine } from './engine.ts'
+import { find } from './queries/query.ts'
+
+const MOST_AT_ONCE = 1000
+
+/** Runs every `ttlSleepSeconds`; the function returned stops it. */
+export const startTtlMonitor = (engine: Engine): (() => void) => {
+  let last = Date.now()
+  let running = false
+  const timer = setInterval(async () => {
+    if (running || Date.now() - last < engine.ttlSleepSeconds * 1000) return
+    running = true
+    await removeExpired(engine).catch((error) => process.stderr.write(`embedded-mongo: TTL: ${error}\n`))
+    last = Date.now()
+    running = false
+  }, 500)
+  return () => clearInterval(timer)
+}
+
+const removeExpired = async (engine: Engine): Promise<void> => {
+  for (const collection of engine.catalog.list())
+    for (const index of collection.indexes)
+      if (!isNullish(index.spec.expireAfterSeconds)) await expire(engine, collection, index)
+}
+
+const expire = async (engine: Engine, { ns }: Collection, index: Index): Promise<void> => {
+  const before = new Date(Date.now() - toNumber(index.spec.expireAfterSeconds) * 1000)
+  const query = { filter: { [index.fields[0] as string]: { $lt: before } }, limit: MOST_AT_ONCE }
+  for (let removed = MOST_AT_ONCE; removed === MOST_AT_ONCE; )
+    removed = await engine.write((view) => {
+      const collection = engine.catalog.find(ns)
+      return collection ? removeAll(view, collection, [...find(view, collection, query)]) : 0
+    })
+}

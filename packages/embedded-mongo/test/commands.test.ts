@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { type Collection, type Document, UUID } from 'mongodb'
+import { engineOfBlock, threeThings } from '../testing.ts'
+
+describe('commands', () => {
+  const engine = engineOfBlock()
+  let things: Collection
+  const run = (command: Document) => engine.db.command(command)
+  beforeEach(async () => {
+    things = await threeThings(engine)
+  })
+
+  describe('about the server', () => {
+    for (const name of ['hello', 'isMaster', 'ismaster'])
+      it(`${name} reports a standalone of wire version 21`, async () => {
+        const reply = await run({ [name]: 1 })
+        assert.equal(reply.maxWireVersion, 21)
+        assert.equal(reply.setName, undefined)
+        assert.equal(reply.msg, undefined)
+        assert.equal(reply.logicalSessionTimeoutMinutes, 30)
+      })
+
+    it('buildInfo reports 7.0.x', async () => {
+      assert.match((await run({ buildInfo: 1 })).version, /^7\.0\.\d+$/)
+    })
+
+    it('ping, serverStatus, connectionStatus', async () => {
+      assert.equal((await run({ ping: 1 })).ok, 1)
+      assert.ok((await run({ serverStatus: 1 })).connections.current > 0)
+      assert.deepEqual((await run({ connectionStatus: 1 })).authInfo.authenticatedUsers, [])
+    })
+
+    it('getParameter gives what is known', async () => {
+      const reply = await run({ getParameter: 1, featureCompatibilityVersion: 1 })
+      assert.deepEqual(reply.featureCompatibilityVersion, { version: '7.0' })
+    })
+  })
+
+  describe('collections', () => {
+    it('create, listCollections with a filter, drop', async () => {
+      await run({ create: 'made' })
+      const [info] = await engine.db.listCollections({ name: 'made' }).toArray()
+      assert.ok(info && 'info' in info && info.info?.uuid instanceof UUID)
+      assert.deepEqual(await engine.db.listCollections({}, { nameOnly: true }).toArray(), [
+        { name: 'things', type: 'collection' },
+        { name: 'made', type: 'collection' },
+      ])
+      assert.equal((await run({ drop: 'made' })).ok, 1)
+      assert.deepEqual(await engine.db.listCollections({ name: 'made' }).toArray(), [])
+    })
+
+    it('a dropped collection that comes again is empty', async () => {
+      await things.drop()
+      await things.insertOne({ _id: 9 as never })
+      assert.deepEqual(await things.find().toArray(), [{ _id: 9 }])
+      assert.equal(await things.countDocuments(), 1)
+    })
+
+    it('renameCollection keeps documents and indexes', async () => {
+      await things.createIndex({ name: 1 }, { unique: true })
+      await things.rename('renamed')
+      const renamed = engine.db.collection('renamed')
+      assert.equal(await renamed.countDocuments({ name: 'b' }), 1)
+      await assert.rejects(renamed.insertOne({ name: 'b' }), {
+        code: 11000,
+        message: /test\.renamed index: name_1/,
+      })
+      await engine.db.collection('other').insertOne({})
+      await assert.rejects(renamed.rename('other'), { code: 48 })
+      await renamed.rename('other', { dropTarget: true })
+      assert.equal(await engine.db.collection('other').countDocuments(), 3)
+    })
+
+    it('dropDatabase and listDatabases', async () => {
+      const other = engine.client.db('other')
+      await other.collection('c').insertOne({})
+      const names = async () =>
+        (await engine.db.admin().listDatabases({ nameOnly: true })).databases.map(({ name }) => name)
+      assert.deepEqual(await names(), ['other', 'test'])
+      await other.dropDatabase()
+      assert.deepEqual(await names(), ['test'])
+    })
+
+    it('collMod hides an index and changes a time to live', async () => {
+      await things.createIndex({ at: 1 }, { name: 'at_1', expireAfterSeconds: 100 })
+      await run({ collMod: 'things', index: { name: 'at_1', expireAfterSeconds: 200, hidden: true } })
+      const index = (await things.indexes()).find(({ name }) => name === 'at_1')
+      assert.deepEqual([index?.expireAfterSeconds, index?.hidden], [200, true])
+    })
+  })
+
+  describe('find', () => {
+    const ids = async (filter: Document, options: Document = {}) =>
+      (await things.find(filter, options).toArray()).map(({ _id }) => _id)
+
+    it('filter, sort, skip, limit', async () => {
+      assert.deepEqual(await ids({}, { sort: { n: 1 } }), [2, 3, 1])
+      assert.deepEqual(await ids({}, { sort: { n: -1 }, skip: 1, limit: 1 }), [3])
+      assert.deepEqual(await ids({ tags: 'y' }), [1, 2])
+    })
+
+    it('projections of every kind', async () => {
+      const one = async (projection: Document, filter: Document = { _id: 1 }) =>
+        things.findOne(filter, { projection })
+      await things.insertOne({ _id: 4 as never, a: { b: 1, c: 2 }, list: [{ k: 1 }, { k: 2 }, { k: 3 }] })
+      assert.deepEqual(await one({ name: 1 }), { _id: 1, name: 'a' })
+      assert.deepEqual(await one({ name: 1, _id: 0 }), { name: 'a' })
+      assert.deepEqual(await one({ tags: 0, n: 0 }), { _id: 1, name: 'a' })
+      assert.deepEqual(await one({ _id: 0 }), { name: 'a', n: 3, tags: ['x', 'y'] })
+      assert.deepEqual(await one({ 'a.b': 1 }, { _id: 4 }), { _id: 4, a: { b: 1 } })
+      assert.deepEqual(await one({ 'a.b': 0, list: 0 }, { _id: 4 }), { _id: 4, a: { c: 2 } })
+      assert.deepEqual(await one({ 'list.k': 1 }, { _id: 4 }), {
+        _id: 4,
+        list: [{ k: 1 }, { k: 2 }, { k: 3 }],
+      })
+      assert.deepEqual(await one({ list: { $slice: -1 }, a: 0 }, { _id: 4 }), { _id: 4, list: [{ k: 3 }] })
+      assert.deepEqual(await one({ list: { $elemMatch: { k: { $gt: 1 } } } }, { _id: 4 }), {
+        _id: 4,
+        list: [{ k: 2 }],
+      })
+      assert.deepEqual(await one({ 'list.$': 1 }, { _id: 4, 'list.k': 3 }), { _id: 4, list: [{ k: 3 }] })
+      assert.deepEqual(await one({ double: { $multiply: ['$n', 2] } }), { _id: 1, double: 6 })
+      await assert.rejects(one({ name: 1, n: 0 }), { code: 31254 })
+    })
+
+    it('honours hints by name and key, and refuses one that is no index', async () => {
+      await things.createIndex({ n: 1 }, { name: 'by_n' })
+      assert.deepEqual(await ids({}, { hint: 'by_n' }), [2, 3, 1])
+      assert.deepEqual(await ids({}, { hint: { n: 1 } }), [2, 3, 1])
+      assert.deepEqual(await ids({}, { hint: { $natural: -1 } }), [3, 2, 1])
+      await assert.rejects(ids({}, { hint: 'nope' }), { code: 2 })
+    })
+  })
+
+  it('options without effect here do not disturb', async () => {
+    const harmless = {
+      $readPreference: { mode: 'secondaryPreferred' },
+      comment: { why: 'test' },
+      maxTimeMS: 60_000,
+      lsid: { id: new UUID().toBinary() },
+      readConcern: { level: 'majority' },
+      let: { x: 1 },
+    }
+    const reply = await run({
+      find: 'things',
+      filter: { $expr: { $eq: ['$n', '$$x'] } },
+      ...harmless,
+      noCursorTimeout: true,
+    })
+    assert.deepEqual(
+      reply.cursor.firstBatch.map(({ _id }: Document) => _id),
+      [2],
+    )
+    const write = {
+      ...harmless,
+      readConcern: undefined,
+      writeConcern: { w: 'majority', j: true, wtimeout: 100 },
+    }
+    assert.equal((await run({ insert: 'things', documents: [{}], ...write })).n, 1)
+    assert.equal((await run({ count: 'things', query: {}, ...harmless, let: undefined })).n, 4)
+  })
+
+  it('count and distinct', async () => {
+    assert.equal(await things.estimatedDocumentCount(), 3)
+    assert.equal(await things.countDocuments({ n: { $gt: 1 } }), 2)
+    assert.equal(await things.countDocuments({}, { skip: 1, limit: 1 }), 1)
+    assert.deepEqual(await things.distinct('tags'), ['x', 'y'])
+    assert.deepEqual(await things.distinct('n', { n: { $lt: 3 } }), [1, 2])
+    assert.deepEqual(await engine.db.collection('nothing').distinct('a'), [])
+  })
+
+  it('aggregate: stages, joins, facets', async () => {
+    await engine.db.collection('owners').insertMany([
+      { _id: 'a' as never, age: 1 },
+      { _id: 'b' as never, age: 2 },
+    ])
+    const result = await things
+      .aggregate([
+        { $match: { n: { $lt: 3 } } },
+        { $sort: { n: 1 } },
+        { $lookup: { from: 'owners', localField: 'name', foreignField: '_id', as: 'owner' } },
+        { $project: { age: { $arrayElemAt: ['$owner.age', 0] } } },
+      ])
+      .toArray()
+    assert.deepEqual(result, [{ _id: 2, age: 2 }, { _id: 3 }])
+    const [sums] = await things
+      .aggregate([{ $group: { _id: null, total: { $sum: '$n' }, mean: { $avg: '$n' } } }])
+      .toArray()
+    assert.deepEqual(sums, { _id: null, total: 6, mean: 2 })
+    const [facet] = await things
+      .aggregate([{ $facet: { some: [{ $match: { n: 1 } }], all: [{ $count: 'n' }] } }])
+      .toArray()
+    assert.deepEqual([facet?.some.length, facet?.all], [1, [{ n: 3 }]])
+    assert.deepEqual(
+      await things
+        .aggregate([
+          { $unwind: '$tags' },
+          { $group: { _id: '$tags', count: { $sum: 1 } } },
+          { $sort: { count: -1 } },
+        ])
+        .toArray(),
+      [
+        { _id: 'y', count: 2 },
+        { _id: 'x', count: 1 },
+      ],
+    )
+  })
+
+  it('$lookup joins an array by those of its elements that have a partner', async () => {
+    const parts = engine.db.collection('parts')
+    await parts.insertMany([{ _id: 1 as never }, { _id: 2 as never, r: [1, 9] }, { _id: 3 as never, r: [9] }])
+    const joined = await parts
+      .aggregate([{ $lookup: { from: 'parts', localField: 'r', foreignField: '_id', as: 'j' } }])
+      .map(({ j }) => j)
+      .toArray()
+    assert.deepEqual(joined, [[], [{ _id: 1 }], []])
+  })
+
+  it('explain tells the index, or that there is none', async () => {
+    await things.createIndex({ name: 1 })
+    const indexed = await things.find({ name: 'b' }).explain()
+    assert.equal(indexed.queryPlanner.winningPlan.inputStage.stage, 'IXSCAN')
+    assert.equal(indexed.queryPlanner.winningPlan.inputStage.indexName, 'name_1')
+    assert.deepEqual(
+      [indexed.executionStats.totalKeysExamined, indexed.executionStats.totalDocsExamined],
+      [1, 1],
+    )
+    const scanned = await things.find({ n: 1 }).explain()
+    assert.equal(scanned.queryPlanner.winningPlan.stage, 'COLLSCAN')
+    assert.equal(scanned.executionStats.totalDocsExamined, 3)
+    const piped = await things.aggregate([{ $match: { name: 'b' } }]).explain()
+    assert.equal(piped.queryPlanner.winningPlan.inputStage.indexName, 'name_1')
+  })
+})

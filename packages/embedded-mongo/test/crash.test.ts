@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { ClientSession, Db, Document, IndexDescription } from 'mongodb'
+import { type Engine, startEngine } from '../testing.ts'
+
+const rounds = 5
+const writers = 32
+
+/** `collection/_id` -> the document, or null where it was deleted. */
+type State = Map<string, Document | null>
+type Id = { _id: string }
+
+const indexes: (IndexDescription & { name: string })[] = [
+  { name: 'unique', key: { key: 1 }, unique: true },
+  { name: 'compound', key: { writer: 1, at: -1 } },
+  { name: 'tags', key: { tags: 1 } },
+  { name: 'text', key: { text: 1 }, collation: { locale: 'en', strength: 2 } },
+]
+
+/** Writes documents of its own, one write after the other, and knows what was acknowledged and what was under way. */
+class Writer {
+  readonly name: string
+  readonly acknowledged: State = new Map()
+  underWay: State = new Map()
+  counted = { acknowledged: 0, underWay: 0 }
+  writes = 0
+  #serial = 0
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  /** Until the engine is gone. */
+  async run({ client, db }: Engine) {
+    for (;;) {
+      try {
+        await client.withSession((session) => this.#write(db, session))
+      } catch {
+        return
+      }
+      this.writes++
+      for (const [key, document] of this.underWay) this.acknowledged.set(key, document)
+      this.underWay = new Map()
+      this.counted = { acknowledged: this.counted.acknowledged + this.counted.underWay, underWay: 0 }
+    }
+  }
+
+  #write(db: Db, session: ClientSession): Promise<unknown> {
+    const mine = [...this.acknowledged].flatMap(
+      ([key, document]) => (key.startsWith('docs/') && document) || [],
+    )
+    const chosen = mine[Math.floor(Math.random() * mine.length)] as (Document & Id) | undefined
+    const kind = Math.floor(Math.random() * 7)
+    if (!chosen || kind < 2) return this.#insert(db)
+    if (kind === 2) return this.#update(db, chosen)
+    if (kind === 3) return this.#delete(db, chosen)
+    if (kind === 4) return this.#findAndModify(db, chosen)
+    if (kind === 5) return this.#count(db)
+    return this.#transaction(db, session, chosen)
+  }
+
+  #next(): Document & Id {
+    const serial = ++this.#serial
+    const _id = `${this.name}-${serial}`
+    const text = serial % 5 ? `Text ${serial}` : 'x'.repeat(2500) + serial
+    return { _id, writer: this.name, at: serial, key: _id, tags: [serial % 3, serial % 4], text, total: 0 }
+  }
+
+  #insert(db: Db) {
+    const document = this.#next()
+    this.underWay.set(`docs/${document._id}`, document)
+    return db.collection<Id>('docs').insertOne({ ...document })
+  }
+
+  #update(db: Db, { _id, ...rest }: Document & Id) {
+    const change = { at: ++this.#serial, tags: [this.#serial % 5], key: `${this.name}-${this.#serial}` }
+    this.underWay.set(`docs/${_id}`, { _id, ...rest, ...change })
+    return db.collection<Id>('docs').updateOne({ _id }, { $set: change })
+  }
+
+  #delete(db: Db, { _id }: Document & Id) {
+    this.underWay.set(`docs/${_id}`, null)
+    return db.collection<Id>('docs').deleteOne({ _id })
+  }
+
+  #findAndModify(db: Db, { _id, ...rest }: Document & Id) {
+    const tags = [...rest.tags, 'more']
+    this.underWay.set(`docs/${_id}`, { _id, ...rest, tags })
+    return db
+      .collection<Id & { tags: unknown[] }>('docs')
+      .findOneAndUpdate({ _id }, { $push: { tags: 'more' } })
+  }
+
+  /** All writers increment one document, so the engine groups and orders their writes. */
+  #count(db: Db) {
+    this.counted.underWay = 1
+    return db.collection<Id>('counter').updateOne({ _id: 'all' }, { $inc: { n: 1 } }, { upsert: true })
+  }
+
+  /** An entry and the total over the entries, in two collections. */
+  async #transaction(db: Db, session: ClientSession, { _id, ...rest }: Document & Id) {
+    const entry = { _id: `${this.name}-${++this.#serial}`, of: _id }
+    session.startTransaction()
+    await db.collection<Id>('entries').insertOne({ ...entry }, { session })
+    await db.collection<Id>('docs').updateOne({ _id }, { $inc: { total: 1 } }, { session })
+    this.underWay.set(`entries/${entry._id}`, entry)
+    this.underWay.set(`docs/${_id}`, { _id, ...rest, total: rest.total + 1 })
+    await session.commitTransaction()
+  }
+
+  /** The database holds what was acknowledged, and of what was under way all or nothing. */
+  verify(found: State) {
+    const without = [...this.acknowledged].filter(([, document]) => document)
+    const withIt = [...new Map([...this.acknowledged, ...this.underWay])].filter(([, document]) => document)
+    const took = [...this.underWay].some(([key, document]) =>
+      isDeepStrictEqual(found.get(key) ?? null, document),
+    )
+    const expected = new Map(took ? withIt : without)
+    for (const [key, document] of expected) assert.deepEqual(found.get(key), document, `${key} after kill -9`)
+    assert.deepEqual([...found.keys()].sort(), [...expected.keys()].sort())
+    if (took) for (const [key, document] of this.underWay) this.acknowledged.set(key, document)
+    this.underWay = new Map()
+  }
+}
+
+describe('kill -9', function () {
+  this.timeout(60_000)
+  let engine: Engine
+  const all = Array.from({ length: writers }, (_, n) => new Writer(`w${n}`))
+
+  before(async () => {
+    engine = await startEngine()
+    await engine.db.collection('docs').createIndexes(indexes)
+  })
+  after(() => engine.stop())
+
+  for (let round = 1; round <= rounds; round++) {
+    it(`in the middle of ${writers} writers, round ${round}: nothing acknowledged is lost, nothing is half there`, async () => {
+      const running = all.map((writer) => writer.run(engine))
+      const enough = acknowledged(all) + 300 + Math.random() * 300
+      while (acknowledged(all) < enough) await sleep(5)
+      await engine.kill()
+      await Promise.all(running)
+      assert.ok(all.filter(({ underWay, counted }) => underWay.size + counted.underWay).length > writers / 4)
+      await engine.restart()
+
+      const found = await everything(engine.db)
+      for (const writer of all) writer.verify(found.get(writer.name) ?? new Map())
+      await verifyCounter(engine.db, all)
+      await verifyIndexes(engine.db)
+    })
+  }
+
+  it('the unique index still refuses', async () => {
+    const docs = engine.db.collection<Id>('docs')
+    const [taken] = await docs.find().limit(1).toArray()
+    assert.ok(taken)
+    const { _id, ...rest } = taken
+    await assert.rejects(docs.insertOne({ _id: 'second', ...rest }), { code: 11000 })
+  })
+})
+
+const acknowledged = (all: Writer[]) => all.reduce((sum, { writes }) => sum + writes, 0)
+
+/** Every document, by the writer who wrote it. */
+async function everything(db: Db): Promise<Map<string, State>> {
+  const found = new Map<string, State>()
+  for (const name of ['docs', 'entries']) {
+    const documents = await db.collection<Id>(name).find().hint({ $natural: 1 }).toArray()
+    assert.equal(await db.collection(name).estimatedDocumentCount(), documents.length, `count of ${name}`)
+    for (const document of documents) {
+      const writer = document._id.split('-')[0] ?? ''
+      const state = found.get(writer) ?? new Map()
+      found.set(writer, state.set(`${name}/${document._id}`, document))
+    }
+  }
+  return found
+}
+
+async function verifyCounter(db: Db, all: Writer[]) {
+  const { n } = ((await db.collection<Id>('counter').findOne({ _id: 'all' })) ?? { n: 0 }) as { n: number }
+  const least = all.reduce((sum, { counted }) => sum + counted.acknowledged, 0)
+  const most = least + all.reduce((sum, { counted }) => sum + counted.underWay, 0)
+  assert.ok(least <= n && n <= most, `the counter says ${n}, it was incremented ${least} to ${most} times`)
+  for (const { counted } of all) counted.underWay = 0
+  const [first] = all
+  if (first) first.counted.acknowledged += n - least
+}
+
+async function verifyIndexes(db: Db) {
+  const docs = db.collection('docs')
+  const ids = async (hint: string | { $natural: 1 }) => {
+    const found = await docs.find({}, { projection: { _id: 1 }, hint }).toArray()
+    return found.map(({ _id }) => String(_id)).sort()
+  }
+  const natural = await ids({ $natural: 1 })
+  for (const { name } of indexes) assert.deepEqual(await ids(name), natural, `the index ${name}`)
+}

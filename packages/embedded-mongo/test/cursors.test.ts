@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { type Collection, type Document, Long } from 'mongodb'
+import { engineOfBlock } from '../testing.ts'
+
+describe('cursors', () => {
+  const engine = engineOfBlock()
+  let many: Collection
+  const run = (command: Document) => engine.db.command(command, { promoteLongs: false })
+
+  before(async () => {
+    many = engine.db.collection('many')
+    await many.insertMany(
+      Array.from({ length: 1000 }, (_, i) => ({ _id: i as never, i, text: 'x'.repeat(100) })),
+    )
+  })
+
+  const size = async (command: Document): Promise<[number, boolean]> => {
+    const { cursor } = await run(command)
+    return [cursor.firstBatch.length, (cursor.id as Long).isZero()]
+  }
+
+  it('first batches: 101, n, none, one only', async () => {
+    assert.deepEqual(await size({ find: 'many' }), [101, false])
+    assert.deepEqual(await size({ find: 'many', batchSize: 7 }), [7, false])
+    assert.deepEqual(await size({ find: 'many', batchSize: 0 }), [0, false])
+    assert.deepEqual(await size({ find: 'many', batchSize: 7, singleBatch: true }), [7, true])
+    assert.deepEqual(await size({ find: 'many', limit: 5 }), [5, true])
+    assert.deepEqual(await size({ aggregate: 'many', pipeline: [], cursor: { batchSize: 3 } }), [3, false])
+    assert.deepEqual(await size({ find: 'nothing', batchSize: 0 }), [0, false])
+  })
+
+  for (const batchSize of [1, 3, 100, 1000, 5000])
+    it(`batches of ${batchSize} give everything once, in order`, async () => {
+      const found = await many
+        .find({}, { batchSize })
+        .limit(batchSize === 1 ? 50 : 1000)
+        .toArray()
+      assert.deepEqual(
+        found.map(({ i }) => i),
+        Array.from({ length: found.length }, (_, i) => i),
+      )
+      const sorted = await many
+        .find({ i: { $lt: 500 } }, { batchSize, sort: { i: -1 } })
+        .limit(40)
+        .toArray()
+      assert.deepEqual(
+        sorted.map(({ i }) => i),
+        Array.from({ length: 40 }, (_, i) => 499 - i),
+      )
+    })
+
+  it('batches stay below 16 MB', async () => {
+    const large = engine.db.collection('large')
+    for (let i = 0; i < 6; i++) await large.insertOne({ text: 'x'.repeat(4_000_000) })
+    const { cursor } = await run({ find: 'large', batchSize: 100 })
+    assert.ok(cursor.firstBatch.length < 6 && cursor.firstBatch.length > 1)
+    assert.equal((await large.find().toArray()).length, 6)
+  })
+
+  it('getMore on a killed cursor, another collection, twice', async () => {
+    const { cursor } = await run({ find: 'many', batchSize: 2 })
+    await assert.rejects(run({ getMore: cursor.id, collection: 'other' }), { code: 13 })
+    assert.equal(
+      (await run({ getMore: cursor.id, collection: 'many', batchSize: 2 })).cursor.nextBatch[0].i.valueOf(),
+      2,
+    )
+    const killed = await run({ killCursors: 'many', cursors: [cursor.id, Long.fromNumber(77)] })
+    assert.deepEqual([killed.cursorsKilled.length, killed.cursorsNotFound.length], [1, 1])
+    await assert.rejects(run({ getMore: cursor.id, collection: 'many' }), { code: 43 })
+  })
+
+  it('writes between two batches: nothing twice, what is deleted is left out', async () => {
+    const moving = engine.db.collection('moving')
+    await moving.createIndex({ i: 1 })
+    await moving.insertMany(Array.from({ length: 1000 }, (_, i) => ({ _id: i as never, i })))
+    const cursor = moving.find({ i: { $gte: 0 } }, { batchSize: 10, hint: { i: 1 } })
+    const seen = [await cursor.next()]
+    await moving.deleteMany({ i: { $gte: 900 } })
+    for await (const document of cursor) seen.push(document)
+    assert.equal(new Set(seen.map((document) => document?._id)).size, seen.length)
+    assert.equal(seen.length, 900)
+  })
+
+  it('a cursor on a dropped collection ends or fails, and harms nothing', async () => {
+    const gone = engine.db.collection('gone')
+    await gone.insertMany(Array.from({ length: 2000 }, (_, i) => ({ i })))
+    const cursor = gone.find({}, { batchSize: 5 })
+    await cursor.next()
+    await gone.drop()
+    await cursor.toArray().catch(() => {})
+    assert.equal(await many.countDocuments(), 1000)
+  })
+})

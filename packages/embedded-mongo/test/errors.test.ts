@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ClientSession, type Collection, type Document, Long } from 'mongodb'
+import { engineOfBlock } from '../testing.ts'
+
+type Attempt = (things: Collection, run: (command: Document) => Promise<Document>) => Promise<unknown>
+
+const update =
+  (u: Document, q: Document = {}): Attempt =>
+  (things) =>
+    things.updateOne(q, u)
+
+const attempts: [code: number, what: string, attempt: Attempt][] = [
+  [11000, 'a duplicate key', (things) => things.insertOne({ _id: 1 as never })],
+  [85, 'the same key under another name', (things) => things.createIndex({ n: 1 }, { name: 'other' })],
+  [
+    85,
+    'the same name and key with other options',
+    (things) => things.createIndex({ n: 1 }, { name: 'n_1', sparse: true }),
+  ],
+  [86, 'the same name for another key', (things) => things.createIndex({ m: 1 }, { name: 'n_1' })],
+  [26, 'indexes of a collection that is not there', (_, run) => run({ listIndexes: 'nothing' })],
+  [26, 'dropping what is not there', (_, run) => run({ drop: 'nothing' })],
+  [27, 'dropping an index that is not there', (things) => things.dropIndex('nope_1')],
+  [48, 'creating a collection twice', (_, run) => run({ create: 'things' })],
+  [43, 'a cursor that is not there', (_, run) => run({ getMore: Long.fromNumber(5), collection: 'things' })],
+  [
+    67,
+    'an index on nothing',
+    (_, run) => run({ createIndexes: 'things', indexes: [{ key: {}, name: 'x' }] }),
+  ],
+  [67, 'a compound TTL index', (things) => things.createIndex({ a: 1, b: 1 }, { expireAfterSeconds: 1 })],
+  [73, 'a collection name with a $', (_, run) => run({ insert: 'a$b', documents: [{}] })],
+  [73, 'an empty collection name', (_, run) => run({ find: '' })],
+  [2, 'an unknown query operator', (things) => things.findOne({ n: { $foo: 1 } })],
+  [2, 'an unknown top-level operator', (things) => things.findOne({ $foo: 1 })],
+  [2, '$in without an array', (things) => things.findOne({ n: { $in: 1 } } as never)],
+  [2, '$push to a number', update({ $push: { n: 1 } })],
+  [9, 'an unknown modifier', update({ $foo: { n: 1 } })],
+  [
+    9,
+    'a replacement of many',
+    (_, run) => run({ update: 'things', updates: [{ q: {}, u: { a: 1 }, multi: true }] }),
+  ],
+  [14, '$inc of a string', update({ $inc: { name: 1 } })],
+  [14, '$inc by a string', update({ $inc: { n: 'x' } })],
+  [14, '$pop from a number', update({ $pop: { n: 1 } })],
+  [14, 'a filter that is none', (_, run) => run({ find: 'things', filter: 1 })],
+  [28, 'a path through a number', update({ $set: { 'n.a': 1 } })],
+  [40, 'two modifiers on one path', update({ $set: { 'a.b': 1 }, $inc: { a: 1 } })],
+  [
+    50,
+    'more time than allowed',
+    (things) =>
+      things.find({ $expr: { $gt: [{ $size: { $range: [0, 20_000] } }, 0] } }, { maxTimeMS: 5 }).toArray(),
+  ],
+  [52, 'a field with a $', update({ $set: { $a: 1 } })],
+  [66, 'another _id', update({ $set: { _id: 9 } }, { _id: 1 })],
+  [
+    66,
+    'another _id in a replacement',
+    (things) => things.replaceOne({ _id: 1 as never }, { _id: 9 as never }),
+  ],
+  [59, 'an unknown command', (_, run) => run({ frobnicate: 1 })],
+  [115, 'a refused command', (_, run) => run({ mapReduce: 'things' })],
+  [
+    246,
+    'a snapshot read outside a transaction',
+    (_, run) => run({ find: 'things', readConcern: { level: 'snapshot' } }),
+  ],
+  [40324, 'an unknown stage', (things) => things.aggregate([{ $foo: 1 }]).toArray()],
+  [40415, 'an unknown option', (_, run) => run({ find: 'things', foo: 1 })],
+  [51024, 'a negative skip', (_, run) => run({ find: 'things', skip: -1 })],
+  [51024, 'a negative limit', (_, run) => run({ find: 'things', limit: -5 })],
+  [16, 'an empty batch', (_, run) => run({ insert: 'things', documents: [] })],
+  [171, 'two arrays in one compound index', (things) => things.insertOne({ p: [1], q: [2] })],
+]
+
+describe('errors', () => {
+  const engine = engineOfBlock()
+  let things: Collection
+
+  const run = async (command: Document): Promise<Document> => {
+    const reply = await engine.db.command(command)
+    if (reply.writeErrors) throw Object.assign(new Error(reply.writeErrors[0].errmsg), reply.writeErrors[0])
+    return reply
+  }
+
+  before(async () => {
+    things = engine.db.collection('things')
+    await things.createIndex({ n: 1 })
+    await things.createIndex({ p: 1, q: 1 })
+    await things.insertOne({ _id: 1 as never, n: 1, name: 'a' })
+    await things.insertMany(Array.from({ length: 600 }, (_, i) => ({ n: i + 2 })))
+  })
+
+  for (const [code, what, attempt] of attempts)
+    it(`${code}: ${what}`, async () => {
+      await assert.rejects(attempt(things, run), (error: Document) => {
+        assert.equal(error.code, code, error.message)
+        assert.ok(error.message.length > 10, error.message)
+        return true
+      })
+    })
+
+  it('26, in the words that Parse Server looks for: dropping what is not there', async () => {
+    await assert.rejects(engine.db.command({ drop: 'nothing' }), { message: 'ns not found' })
+  })
+
+  it('a failed update changes nothing', async () => {
+    await assert.rejects(things.updateOne({ _id: 1 as never }, { $set: { fresh: 1 }, $inc: { name: 1 } }))
+    assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, n: 1, name: 'a' })
+  })
+
+  describe('in transactions', () => {
+    const begin = (): ClientSession => {
+      const session = engine.client.startSession()
+      session.startTransaction()
+      return session
+    }
+    const rejects = (attempt: Promise<unknown>, code: number) =>
+      assert.rejects(attempt, (error: Document) => {
+        assert.equal(error.code, code, error.message)
+        assert.ok(error.hasErrorLabel('TransientTransactionError'))
+        return true
+      })
+
+    it('112, transient: two transactions write one document', async () => {
+      const [one, two] = [begin(), begin()]
+      await things.updateOne({ _id: 1 as never }, { $inc: { k: 1 } }, { session: one })
+      await rejects(things.updateOne({ _id: 1 as never }, { $inc: { k: 1 } }, { session: two }), 112)
+      await one.abortTransaction()
+      await Promise.all([one.endSession(), two.endSession()])
+      assert.equal((await things.findOne({ _id: 1 as never }))?.k, undefined)
+    })
+
+    it('251, transient: a transaction whose time is over', async () => {
+      const admin = engine.client.db('admin')
+      await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: 0.2 })
+      const session = begin()
+      await things.insertOne({ late: 1 }, { session })
+      await sleep(400)
+      await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: 60 })
+      await rejects(things.insertOne({ late: 1 }, { session }), 251)
+      await session.endSession()
+      assert.equal(await things.countDocuments({ late: 1 }), 0)
+    })
+
+    it('263: a command that has no place in one', async () => {
+      const session = begin()
+      await assert.rejects(engine.db.command({ listCollections: 1 }, { session }), { code: 263 })
+      await session.endSession()
+    })
+
+    it('246, transient: a snapshot older than an index', async () => {
+      const session = begin()
+      await things.findOne({ _id: 1 as never }, { session })
+      await things.createIndex({ later: 1 })
+      await rejects(things.findOne({}, { session }), 246)
+      await session.endSession()
+    })
+  })
+})

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Binary, type Collection, type Document } from 'mongodb'
+import { engineOfBlock } from '../testing.ts'
+
+describe('indexes', () => {
+  const engine = engineOfBlock()
+  let things: Collection
+  beforeEach(async () => {
+    await engine.db.dropDatabase()
+    things = engine.db.collection('things')
+  })
+
+  /** The index a query runs on and how many documents it looks at. */
+  const plan = async (filter: Document, options: Document = {}): Promise<[string | undefined, number]> => {
+    const { queryPlanner, executionStats } = await things.find(filter, options).explain()
+    const { winningPlan } = queryPlanner
+    const scan = winningPlan.inputStage?.inputStage ?? winningPlan.inputStage ?? winningPlan
+    return [scan.indexName, executionStats.totalDocsExamined]
+  }
+
+  it('sparse: leaves out documents without the field, and is not used for null', async () => {
+    await things.createIndex({ a: 1 }, { sparse: true, unique: true })
+    await things.insertMany([{}, {}, { a: null }, { a: 1 }])
+    assert.equal(await things.countDocuments({ a: null }), 3)
+    assert.deepEqual(await plan({ a: null }), [undefined, 4])
+    assert.deepEqual(await plan({ a: 1 }), ['a_1', 1])
+    assert.deepEqual(await plan({ a: { $exists: false } }), [undefined, 4])
+    assert.deepEqual(await plan({ a: { $in: [1, null] } }), [undefined, 4])
+    assert.equal((await things.find().sort({ a: 1 }).toArray()).length, 4)
+  })
+
+  it('partial: used only when the filter implies its own', async () => {
+    await things.createIndex({ a: 1 }, { name: 'p', partialFilterExpression: { n: { $gt: 5 }, live: true } })
+    await things.insertMany([
+      { a: 1, n: 3, live: true },
+      { a: 1, n: 7, live: true },
+      { a: 1, n: 8, live: false },
+    ])
+    assert.deepEqual(await plan({ a: 1, n: { $gt: 6 }, live: true }), ['p', 1])
+    assert.deepEqual(await plan({ a: 1, n: 7, live: true }), ['p', 1])
+    for (const filter of [
+      { a: 1 },
+      { a: 1, live: true },
+      { a: 1, n: { $gt: 4 }, live: true },
+      { a: 1, n: { $gte: 5 }, live: true },
+    ])
+      assert.deepEqual(await plan(filter), [undefined, 3])
+    await things.updateOne({ n: 3 }, { $set: { n: 9 } })
+    assert.equal(await things.countDocuments({ a: 1, n: { $gt: 6 }, live: true }), 2)
+    await things.createIndex({ u: 1 }, { unique: true, partialFilterExpression: { u: { $exists: true } } })
+    await assert.rejects(things.insertMany([{ u: 1 }, { u: 1 }]), { code: 11000 })
+  })
+
+  it('compound and nested: prefix, range, order in both directions', async () => {
+    await things.createIndex({ 'who.id': 1, at: -1, n: 1 }, { name: 'c' })
+    const documents = Array.from({ length: 60 }, (_, i) => ({
+      who: { id: i % 3 },
+      at: new Date(i * 1000),
+      n: i % 7,
+    }))
+    await things.insertMany(documents)
+    const of = (id: number) => documents.filter(({ who }) => who.id === id)
+    assert.deepEqual(await plan({ 'who.id': 1 }), ['c', 20])
+    assert.deepEqual(await plan({ 'who.id': 1, at: { $gte: new Date(50_000) } }), ['c', 3])
+    for (const direction of [1, -1] as const) {
+      const { queryPlanner } = await things.find({ 'who.id': 2 }).sort({ at: direction }).explain()
+      assert.equal(queryPlanner.winningPlan.stage, 'FETCH')
+      const found = await things.find({ 'who.id': 2 }).sort({ at: direction }).toArray()
+      const times = of(2)
+        .map(({ at }) => at.getTime())
+        .sort((a, b) => (a - b) * direction)
+      assert.deepEqual(
+        found.map(({ at }) => at.getTime()),
+        times,
+      )
+    }
+  })
+
+  it('multikey: one bound only, and no order taken from it', async () => {
+    await things.createIndex({ v: 1 })
+    await things.insertMany([
+      { _id: 1 as never, v: [1, 20] },
+      { _id: 2 as never, v: 5 },
+      { _id: 3 as never, v: [6, 7] },
+    ])
+    const ids = (filter: Document, sort: Document) =>
+      things
+        .find(filter)
+        .sort(sort)
+        .map(({ _id }) => _id)
+        .toArray()
+    assert.deepEqual(await ids({ v: { $gt: 8, $lt: 4 } }, { _id: 1 }), [1])
+    assert.deepEqual(await ids({ v: { $gte: 1 } }, { v: 1 }), [1, 2, 3])
+    assert.deepEqual(await ids({ v: { $gte: 1 } }, { v: -1 }), [1, 3, 2])
+    await things.createIndex({ 'l.a': 1, 'l.b': 1 })
+    await things.insertOne({
+      _id: 4 as never,
+      l: [
+        { a: 1, b: 9 },
+        { a: 3, b: 2 },
+      ],
+    })
+    assert.deepEqual(await ids({ 'l.a': 1, 'l.b': 2 }, { _id: 1 }), [4])
+    assert.deepEqual((await plan({ 'l.a': 1, 'l.b': 2 }))[0], 'l.a_1_l.b_1')
+  })
+
+  it('case-insensitive: equality, uniqueness, order', async () => {
+    const collation = { locale: 'en', strength: 2 }
+    await things.createIndex({ name: 1 }, { unique: true, collation, name: 'ci' })
+    await things.createIndex({ name: 1 })
+    await things.insertMany([{ name: 'Anna' }, { name: 'bob' }, { name: 'Änne' }])
+    await assert.rejects(things.insertOne({ name: 'ANNA' }), {
+      code: 11000,
+      message: /index: ci collation: \{ locale: "en", strength: 2 \} dup key/,
+    })
+    assert.deepEqual(await plan({ name: 'BOB' }, { collation }), ['ci', 1])
+    assert.deepEqual(await plan({ name: 'bob' }), ['name_1', 1])
+    assert.equal(await things.countDocuments({ name: 'BOB' }), 0)
+    assert.equal(await things.countDocuments({ name: { $in: ['BOB', 'aNNA'] } }, { collation }), 2)
+    const sorted = await things
+      .find()
+      .collation(collation)
+      .sort({ name: -1 })
+      .map(({ name }) => name)
+      .toArray()
+    assert.deepEqual(sorted, ['bob', 'Änne', 'Anna'])
+    assert.equal(
+      (await things.updateOne({ name: 'ANNA' }, { $set: { seen: 1 } }, { collation })).modifiedCount,
+      1,
+    )
+    assert.deepEqual(await things.distinct('name', {}, { collation }), ['Anna', 'bob', 'Änne'])
+  })
+
+  it('TTL: removes what is over, by index, and nothing else', async () => {
+    await engine.client.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1 })
+    await things.createIndex({ at: 1 }, { expireAfterSeconds: 1 })
+    await things.createIndex({ until: 1 }, { expireAfterSeconds: 0 })
+    await things.insertMany([
+      { _id: 'old' as never, at: new Date(Date.now() - 60_000) },
+      { _id: 'over' as never, until: new Date(Date.now() - 10) },
+      { _id: 'array' as never, at: [new Date(), new Date(0)] },
+      { _id: 'later' as never, until: new Date(Date.now() + 60_000) },
+      { _id: 'text' as never, at: '1970-01-01' },
+      { _id: 'none' as never },
+    ])
+    const left = async () => (await things.find().toArray()).map(({ _id }) => String(_id))
+    for (let i = 0; i < 40 && (await left()).length > 3; i++) await sleep(100)
+    assert.deepEqual(await left(), ['later', 'text', 'none'])
+    assert.equal(await things.countDocuments(), 3)
+  })
+
+  it('the same specification again is no change', async () => {
+    const create = () =>
+      engine.db.command({ createIndexes: 'things', indexes: [{ key: { a: 1 }, name: 'a_1', unique: true }] })
+    assert.equal((await create()).numIndexesAfter, 2)
+    assert.equal((await create()).note, 'all indexes already exist')
+  })
+
+  it('keys longer than lmdb allows', async () => {
+    await things.createIndex({ text: 1 }, { unique: true })
+    const long = 'x'.repeat(5000)
+    await things.insertMany([{ text: `${long}b` }, { text: `${long}a` }, { text: long }, { text: 'short' }])
+    await assert.rejects(things.insertOne({ text: `${long}a` }), { code: 11000 })
+    assert.deepEqual(await plan({ text: `${long}a` }), ['text_1', 3])
+    assert.equal(await things.countDocuments({ text: { $gt: long } }), 2)
+    const sorted = await things.find().sort({ text: 1 }).toArray()
+    assert.deepEqual(
+      sorted.map(({ text }) => text.slice(-1)),
+      ['t', 'x', 'a', 'b'],
+    )
+    await engine.restart()
+    things = engine.db.collection('things')
+    assert.equal(await things.countDocuments({ text: `${long}b` }), 1)
+    assert.equal((await things.find().sort({ text: 1 }).toArray())[2]?.text, `${long}a`)
+  })
+
+  it('what they know is still known after a restart', async () => {
+    await things.createIndex({ v: 1 })
+    await things.insertMany([
+      { _id: 1 as never, v: [1, 20] },
+      { _id: 2 as never, v: 5 },
+      { _id: 3 as never, v: new Binary(Buffer.from('a')) },
+    ])
+    await engine.restart()
+    things = engine.db.collection('things')
+    assert.deepEqual(
+      (await things.find({ v: { $gt: 8, $lt: 4 } }).toArray()).map(({ _id }) => _id),
+      [1],
+    )
+    assert.deepEqual(await plan({ v: 5 }), ['v_1', 1])
+  })
+
+  it('dropped, one and all', async () => {
+    await things.createIndexes([{ key: { a: 1 } }, { key: { b: 1 } }, { key: { c: 1 } }])
+    await things.dropIndex('a_1')
+    assert.deepEqual(
+      (await things.indexes()).map(({ name }) => name),
+      ['_id_', 'b_1', 'c_1'],
+    )
+    await things.dropIndexes()
+    assert.deepEqual(
+      (await things.indexes()).map(({ name }) => name),
+      ['_id_'],
+    )
+    await assert.rejects(things.dropIndex('_id_'), { code: 72 })
+  })
+})

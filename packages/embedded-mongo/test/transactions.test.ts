@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type ClientSession, type Collection, MongoClient, MongoServerError } from 'mongodb'
+import { engineOfBlock } from '../testing.ts'
+
+interface Account {
+  _id: number
+  owner?: string
+  balance: number
+}
+
+describe('transactions', () => {
+  const engine = engineOfBlock()
+  let accounts: Collection<Account>
+  let entries: Collection<{ _id: string; amount: number }>
+  let sessions: ClientSession[]
+  beforeEach(async () => {
+    sessions = []
+    await engine.db.dropDatabase()
+    accounts = engine.db.collection('accounts')
+    entries = engine.db.collection('entries')
+    await accounts.createIndex({ owner: 1 }, { unique: true, sparse: true, name: 'owner_1' })
+    await accounts.insertMany([
+      { _id: 1, balance: 100 },
+      { _id: 2, balance: 100 },
+    ])
+  })
+  afterEach(() => Promise.all(sessions.map((session) => session.endSession())))
+
+  /** A session with a transaction under way in it. */
+  function begin(client = engine.client): ClientSession {
+    const session = client.startSession()
+    sessions.push(session)
+    session.startTransaction()
+    return session
+  }
+
+  const balance = async (id: number, session?: ClientSession) =>
+    (await accounts.findOne({ _id: id }, session && { session }))?.balance
+  const add = (_id: number, amount: number, session?: ClientSession) =>
+    accounts.updateOne({ _id }, { $inc: { balance: amount } }, session && { session })
+
+  it('are many at once, each on a snapshot of its own', async () => {
+    for (let i = 0; i < 200; i++) {
+      await accounts.insertOne({ _id: 1000 + i, balance: 0 }, { session: begin() })
+      await entries.insertOne({ _id: `${i}`, amount: i })
+    }
+    assert.equal(await balance(1), 100)
+    await Promise.all(sessions.map((session) => session.commitTransaction()))
+    assert.equal(await accounts.countDocuments(), 202)
+  })
+
+  it('commit shows two documents in two collections at once', async () => {
+    const session = begin()
+    await add(1, -10, session)
+    await entries.insertOne({ _id: 'x', amount: 10 }, { session })
+    assert.equal(await balance(1), 100)
+    assert.equal(await entries.countDocuments(), 0)
+    assert.equal(await balance(1, session), 90)
+    assert.equal(await entries.countDocuments({}, { session }), 1)
+    await session.commitTransaction()
+    assert.equal(await balance(1), 90)
+    assert.equal(await entries.estimatedDocumentCount(), 1)
+  })
+
+  it('abort leaves nothing behind', async () => {
+    const session = begin()
+    await accounts.insertOne({ _id: 3, owner: 'eve', balance: 1 }, { session })
+    await accounts.deleteOne({ _id: 1 }, { session })
+    await accounts.updateOne({ _id: 2 }, { $set: { owner: 'bob' } }, { session })
+    await session.abortTransaction()
+    assert.deepEqual(await accounts.find().sort({ _id: 1 }).toArray(), [
+      { _id: 1, balance: 100 },
+      { _id: 2, balance: 100 },
+    ])
+    assert.equal(await accounts.countDocuments({ owner: { $exists: true } }), 0)
+    await accounts.insertOne({ _id: 4, owner: 'bob', balance: 0 })
+    assert.equal(await accounts.estimatedDocumentCount(), 3)
+  })
+
+  it('reads its own writes through every kind of plan', async () => {
+    await accounts.createIndex({ balance: 1 })
+    const session = begin()
+    await accounts.insertOne({ _id: 3, owner: 'carol', balance: 50 }, { session })
+    await add(1, 100, session)
+    await accounts.deleteOne({ _id: 2 }, { session })
+    const ids = async (cursor: { toArray(): Promise<Account[]> }) =>
+      (await cursor.toArray()).map(({ _id }) => _id)
+    assert.deepEqual(
+      await ids(accounts.find({ balance: { $gt: 0 } }, { session }).sort({ balance: 1 })),
+      [3, 1],
+    )
+    assert.deepEqual(await ids(accounts.find({ owner: 'carol' }, { session })), [3])
+    assert.deepEqual((await accounts.distinct('balance', {}, { session })).sort(), [200, 50])
+    const sum = [{ $group: { _id: null, sum: { $sum: '$balance' } } }]
+    assert.equal((await accounts.aggregate(sum, { session }).next())?.sum, 250)
+    assert.equal((await accounts.aggregate(sum).next())?.sum, 200)
+    await session.abortTransaction()
+  })
+
+  it('reads from the moment of its first command', async () => {
+    const session = begin()
+    assert.equal(await balance(1, session), 100)
+    await add(1, 5)
+    await accounts.insertOne({ _id: 9, owner: 'late', balance: 0 })
+    assert.equal(await balance(1, session), 100)
+    assert.equal(await accounts.countDocuments({}, { session }), 2)
+    assert.equal(await accounts.findOne({ owner: 'late' }, { session }), null)
+    await session.commitTransaction()
+    assert.equal(await balance(1), 105)
+  })
+
+  it('a write to a document that changed since is a conflict', async () => {
+    const session = begin()
+    await balance(2, session)
+    await add(1, 5)
+    await isTransient(add(1, 1, session), 112)
+    await session.abortTransaction()
+    assert.equal(await balance(1), 105)
+  })
+
+  it('of two transactions that write one document the second conflicts', async () => {
+    const [first, second] = [begin(), begin()]
+    await add(1, 1, first)
+    await isTransient(add(1, 2, second), 112)
+    await isTransient(balance(1, second), 251)
+    await second.abortTransaction()
+    await first.commitTransaction()
+    assert.equal(await balance(1), 101)
+  })
+
+  it('of two transactions that take one unique key only one commits', async () => {
+    const [first, second] = [begin(), begin()]
+    await accounts.insertOne({ _id: 3, owner: 'carol', balance: 0 }, { session: first })
+    await isTransient(accounts.insertOne({ _id: 4, owner: 'carol', balance: 0 }, { session: second }), 112)
+    await second.abortTransaction()
+    await first.commitTransaction()
+    assert.deepEqual(await accounts.find({ owner: 'carol' }).project({ _id: 1 }).toArray(), [{ _id: 3 }])
+  })
+
+  it('a duplicate key within a transaction is 11000 and ends it', async () => {
+    await accounts.updateOne({ _id: 1 }, { $set: { owner: 'alice' } })
+    const session = begin()
+    await add(2, 1, session)
+    await assert.rejects(accounts.insertOne({ _id: 3, owner: 'alice', balance: 0 }, { session }), {
+      code: 11000,
+      message:
+        'E11000 duplicate key error collection: test.accounts index: owner_1 dup key: { owner: "alice" }',
+    })
+    await assert.rejects(session.commitTransaction(), { code: 251 })
+    assert.equal(await balance(2), 100)
+  })
+
+  it('a writer outside waits until the transaction ends', async () => {
+    const session = begin()
+    await add(1, 1, session)
+    let done = false
+    const outside = add(1, 10).then(() => {
+      done = true
+    })
+    await add(2, 10)
+    await sleep(150)
+    assert.equal(done, false)
+    await session.commitTransaction()
+    await outside
+    assert.equal(await balance(1), 111)
+  })
+
+  it('withTransaction retries until concurrent transfers are all through', async function () {
+    this.timeout(30_000)
+    const transfer = (n: number) =>
+      engine.client.withSession((session) =>
+        session.withTransaction(async () => {
+          await add(1 + (n % 2), -1, session)
+          await add(2 - (n % 2), 1, session)
+          await entries.insertOne({ _id: `${n}`, amount: 1 }, { session })
+        }),
+      )
+    await Promise.all(Array.from({ length: 12 }, (_, n) => transfer(n)))
+    assert.equal(await entries.countDocuments(), 12)
+    assert.deepEqual([await balance(1), await balance(2)], [100, 100])
+  })
+
+  it('no write is lost between transactions and writers outside', async function () {
+    this.timeout(60_000)
+    const { client } = engine
+    const inside = (i: number) =>
+      client.withSession((session) =>
+        session.withTransaction(async () => {
+          const before = await balance(1, session)
+          await accounts.updateOne({ _id: 1 }, { $set: { balance: Number(before) + 1 } }, { session })
+          await entries.insertOne({ _id: `inside ${i}`, amount: 1 }, { session })
+        }),
+      )
+    const each = Array.from({ length: 60 }, (_, i) => (i % 3 === 0 ? inside(i) : add(1, 1)))
+    await Promise.all(each)
+    assert.equal(await balance(1), 160)
+    assert.equal(await entries.countDocuments(), 20)
+  })
+
+  it('expires, and its locks with it', async () => {
+    const admin = engine.client.db('admin')
+    const { was } = await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: 0.3 })
+    assert.equal(was, 60)
+    try {
+      const session = begin()
+      await add(1, 1, session)
+      await add(1, 10)
+      await isTransient(add(2, 1, session), 251)
+      await session.abortTransaction()
+      assert.deepEqual([await balance(1), await balance(2)], [110, 100])
+    } finally {
+      await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: was })
+    }
+  })
+
+  it('ends with the connection that carried it', async () => {
+    const { uri, pull } = await cable(engine.uri)
+    const client = new MongoClient(uri, { directConnection: true, serverSelectionTimeoutMS: 100 })
+    const session = begin(client)
+    await client
+      .db('test')
+      .collection<Account>('accounts')
+      .updateOne({ _id: 1 }, { $set: { balance: 0 } }, { session })
+    pull()
+    await add(1, 1)
+    assert.equal(await balance(1), 101)
+    await client.close(true)
+  })
+
+  it('endSessions aborts', async () => {
+    const session = begin()
+    await add(1, 1, session)
+    await engine.db.command({ endSessions: [session.id] })
+    await add(1, 10)
+    assert.equal(await balance(1), 110)
+  })
+
+  it('a commit may be sent again', async () => {
+    const session = begin()
+    await add(1, 1, session)
+    await session.commitTransaction()
+    await session.commitTransaction()
+    assert.equal(await balance(1), 101)
+  })
+
+  it('a killed engine forgets what was not committed', async () => {
+    const session = begin()
+    await add(1, 1, session)
+    await accounts.insertOne({ _id: 3, owner: 'carol', balance: 0 }, { session })
+    await engine.kill()
+    await engine.restart()
+    const again = engine.db.collection<Account>('accounts')
+    assert.deepEqual(
+      await again
+        .find()
+        .map(({ _id }) => _id)
+        .toArray(),
+      [1, 2],
+    )
+    await again.insertOne({ _id: 4, owner: 'carol', balance: 0 })
+  })
+})
+
+async function isTransient(work: Promise<unknown>, code: number) {
+  await assert.rejects(work, (error: unknown) => {
+    assert.ok(error instanceof MongoServerError, String(error))
+    assert.equal(error.code, code)
+    assert.ok(error.hasErrorLabel('TransientTransactionError'), `${error.message}: no label`)
+    return true
+  })
+}
+
+/** A cable to the engine that can be pulled. */
+async function cable(uri: string): Promise<{ uri: string; pull(): void }> {
+  const ends = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(Number(new URL(uri).port), '127.0.0.1')
+    for (const end of [near, far]) ends.add(end.on('error', () => {}))
+    near.pipe(far).pipe(near)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const pull = () => {
+    server.close()
+    for (const end of ends) end.destroy()
+  }
+  return { uri: `mongodb://127.0.0.1:${(server.address() as AddressInfo).port}`, pull }
+}

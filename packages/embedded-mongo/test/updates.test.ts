@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict'
+import { BSON, type Collection, Decimal128, type Document, Double, Long, MongoServerError } from 'mongodb'
+import { engineOfBlock } from '../testing.ts'
+
+/**
+ * What MongoDB makes of a document, written down by hand from its manual: [before, update, after, options].
+ * `after` is the document, or the code of the refusal. Numbers are Int32 unless they say otherwise.
+ */
+type Row = [before: Document, update: Document | Document[], after: Document | number, options?: Options]
+interface Options {
+  filter?: Document
+  arrayFilters?: Document[]
+}
+
+const text = (value: unknown) => BSON.EJSON.stringify(value, { relaxed: false })
+const double = (n: number) => new Double(n)
+const long = (n: number | string) => Long.fromString(String(n))
+const decimal = Decimal128.fromString
+
+const arithmetic: Row[] = [
+  [{ n: 1 }, { $inc: { n: 1 } }, { n: 2 }],
+  [{ n: double(1) }, { $inc: { n: 1 } }, { n: double(2) }],
+  [{ n: long(1) }, { $inc: { n: 1 } }, { n: long(2) }],
+  [{ n: 2147483647 }, { $inc: { n: 1 } }, { n: long(2147483648) }],
+  [{ n: decimal('1.10') }, { $inc: { n: 1 } }, { n: decimal('2.10') }],
+  [{ n: long('9007199254740993') }, { $inc: { n: 1 } }, { n: long('9007199254740994') }],
+  [{ n: Long.MAX_VALUE }, { $inc: { n: 1 } }, 2],
+  [{}, { $inc: { n: double(5) } }, { n: double(5) }],
+  [{}, { $mul: { n: 5 } }, { n: 0 }],
+  [{ n: 'x' }, { $inc: { n: 1 } }, 14],
+  [{ n: null }, { $inc: { n: 1 } }, 14],
+  [{ n: 1 }, { $inc: { n: 'x' } }, 14],
+  [{ n: 6 }, { $bit: { n: { and: 3 } } }, { n: 2 }],
+  [{ n: 6 }, { $min: { n: 3 }, $max: { m: 1 } }, { n: 3, m: 1 }],
+  [{ n: 6 }, { $max: { n: 'a' } }, { n: 'a' }],
+  [{ n: 6 }, { $min: { n: null } }, { n: null }],
+  [{}, { $currentDate: { n: 'soon' } }, 2],
+]
+const paths: Row[] = [
+  [{}, { $set: { 'a.b.c': 1 } }, { a: { b: { c: 1 } } }],
+  [{ a: [] }, { $set: { 'a.2': 1 } }, { a: [null, null, 1] }],
+  [{ a: [{ b: 1 }] }, { $set: { 'a.0.b': 2, 'a.1.b': 3 } }, { a: [{ b: 2 }, { b: 3 }] }],
+  [{ a: [1] }, { $set: { 'a.b': 1 } }, 28],
+  [{ a: 1 }, { $set: { 'a.b': 1 } }, 28],
+  [{ a: null }, { $set: { 'a.b': 1 } }, 28],
+  [{}, { $set: { _id: 2 } }, 66],
+  [{}, { $set: { _id: 1, a: 1 } }, { a: 1 }],
+  [{}, { $set: { a: 1 }, $inc: { a: 1 } }, 40],
+  [{}, { $set: { a: 1, 'a.b': 1 } }, 40],
+  [{}, { $set: { '': 1 } }, 56],
+  [{}, { $set: { 'a..b': 1 } }, 56],
+  [{}, { $unknown: { a: 1 } }, 9],
+  [{ z: 1 }, { $set: {} }, { z: 1 }],
+  [{ a: [1, 2], b: { c: 1, d: 1 } }, { $unset: { 'a.0': 1, 'b.c': 1, x: 1 } }, { a: [null, 2], b: { d: 1 } }],
+  [{ a: 1, b: 2 }, { $rename: { a: 'c.d' } }, { b: 2, c: { d: 1 } }],
+  [{ a: 1, b: 2 }, { $rename: { a: 'b' } }, { b: 1 }],
+  [{}, { $rename: { x: 'y' } }, {}],
+]
+const arrays: Row[] = [
+  [{}, { $push: { a: 1 } }, { a: [1] }],
+  [{ a: 1 }, { $push: { a: 1 } }, 2],
+  [{ a: null }, { $push: { a: 1 } }, 2],
+  [{ a: [3] }, { $push: { a: { $each: [1, 2], $sort: 1, $slice: -2 } } }, { a: [2, 3] }],
+  [{ a: [3] }, { $push: { a: { $each: [1, 2], $position: 0, $slice: 2 } } }, { a: [1, 2] }],
+  [{ a: [1, 2, 3] }, { $push: { a: { $each: [9], $position: -1 } } }, { a: [1, 2, 9, 3] }],
+  [
+    { a: [{ s: 2 }, { s: 1 }] },
+    { $push: { a: { $each: [], $sort: { s: 1 } } } },
+    { a: [{ s: 1 }, { s: 2 }] },
+  ],
+  [{ a: [1] }, { $push: { a: [1] } }, { a: [1, [1]] }],
+  [{ a: [1] }, { $push: { a: { $each: 1 } } }, 2],
+  [{ a: [1] }, { $addToSet: { a: double(1) } }, { a: [1] }],
+  [
+    { a: [{ x: 1, y: 1 }] },
+    { $addToSet: { a: { y: 1, x: 1 } } },
+    {
+      a: [
+        { x: 1, y: 1 },
+        { y: 1, x: 1 },
+      ],
+    },
+  ],
+  [{ a: [1] }, { $addToSet: { a: { $each: [1, 2, 2] } } }, { a: [1, 2] }],
+  [{ a: 1 }, { $addToSet: { a: 1 } }, 2],
+  [{ a: [1, 2, 3] }, { $pull: { a: { $gte: 2 } } }, { a: [1] }],
+  [{ a: [{ x: 1, y: 2 }, { x: 2 }] }, { $pull: { a: { x: 1 } } }, { a: [{ x: 2 }] }],
+  [{ a: [[1], 1, [1, 2]] }, { $pull: { a: [1] } }, { a: [1, [1, 2]] }],
+  [{ a: ['x', 'yx', 'z'] }, { $pull: { a: /x$/ } }, { a: ['z'] }],
+  [{ a: [null, 1] }, { $pull: { a: null } }, { a: [1] }],
+  [{ a: [1, 2, 1] }, { $pullAll: { a: [1, 9] } }, { a: [2] }],
+  [{ a: 1 }, { $pull: { a: 1 } }, 2],
+  [{ a: [1, 2] }, { $pop: { a: -1 } }, { a: [2] }],
+  [{ a: [1, 2] }, { $pop: { a: 3 } }, 9],
+  [{ a: 2 }, { $pop: { a: 1 } }, 14],
+]
+const positions: Row[] = [
+  [{ a: [1, 2, 3] }, { $set: { 'a.$': 9 } }, { a: [1, 9, 3] }, { filter: { a: 2 } }],
+  [
+    { a: [{ k: 1 }, { k: 2 }] },
+    { $set: { 'a.$.v': 5 } },
+    { a: [{ k: 1 }, { k: 2, v: 5 }] },
+    { filter: { 'a.k': 2 } },
+  ],
+  [
+    { a: [{ k: 1 }, { k: 2, v: 2 }] },
+    { $unset: { 'a.$.v': 1 } },
+    { a: [{ k: 1 }, { k: 2 }] },
+    { filter: { a: { $elemMatch: { k: 2 } } } },
+  ],
+  [{ a: [1, 2] }, { $set: { 'a.$': 9 } }, 2],
+  [{ a: [1, 2] }, { $inc: { 'a.$[]': 1 } }, { a: [2, 3] }],
+  [
+    { a: [{ b: [1, 5] }, { b: [7] }] },
+    { $inc: { 'a.$[].b.$[x]': 1 } },
+    { a: [{ b: [1, 6] }, { b: [8] }] },
+    { arrayFilters: [{ x: { $gt: 3 } }] },
+  ],
+  [
+    { a: [{ k: 1 }, { k: 2 }] },
+    { $set: { 'a.$[e].v': 1 } },
+    { a: [{ k: 1 }, { k: 2, v: 1 }] },
+    { arrayFilters: [{ 'e.k': 2 }] },
+  ],
+  [{ a: [{ k: 1 }] }, { $set: { 'a.$[e].v': 1 } }, 2],
+  [{ a: [{ k: 1 }] }, { $set: { 'a.0.v': 1 } }, 9, { arrayFilters: [{ 'e.k': 2 }] }],
+  [{}, { $set: { 'a.$[]': 1 } }, 2],
+]
+const pipelines: Row[] = [
+  [{ a: 2, b: 3 }, [{ $set: { c: { $add: ['$a', '$b'] } } }, { $unset: 'a' }], { b: 3, c: 5 }],
+  [
+    { a: double(2), b: long('9007199254740993') },
+    [{ $set: { c: 1 } }],
+    { a: double(2), b: long('9007199254740993'), c: 1 },
+  ],
+  [
+    { a: [double(1), { l: long(2) }] },
+    [{ $set: { a: { $concatArrays: ['$a', [3]] } } }],
+    { a: [double(1), { l: long(2) }, 3] },
+  ],
+  [{ a: { b: 1 } }, [{ $set: { 'a.c': 2 } }], { a: { b: 1, c: 2 } }],
+  [{ t: { u: { v: 1 } } }, [{ $replaceRoot: { newRoot: '$t' } }, { $set: { w: 1 } }], { u: { v: 1 }, w: 1 }],
+  [{ a: 1 }, [{ $replaceWith: { $mergeObjects: ['$$ROOT', { z: 1 }] } }], { a: 1, z: 1 }],
+  [{ a: 1 }, [{ $match: {} }], 72],
+]
+/** [filter, update, after] of an upsert that finds nothing. */
+const upserts: [Document, Document | Document[], Document][] = [
+  [{ x: 1, 'y.z': 2, w: { $gt: 1 } }, { $set: { a: 1 } }, { x: 1, y: { z: 2 }, a: 1 }],
+  [{ $and: [{ x: 1 }, { q: { $eq: 2 } }] }, { $setOnInsert: { a: 1 } }, { x: 1, q: 2, a: 1 }],
+  [{ x: 1 }, { $inc: { x: 1 } }, { x: 2 }],
+  [{ x: /a/ }, { $push: { l: 1 } }, { l: [1] }],
+  [{}, [{ $set: { l: { $literal: 1 } } }], { l: 1 }],
+]
+
+describe('updates', () => {
+  const engine = engineOfBlock()
+  let things: Collection<Document & { _id: number }>
+  before(async () => {
+    things = engine.db.collection('things')
+  })
+  beforeEach(() => things.deleteMany({}))
+
+  const stored = async () => text(await things.findOne({}, { promoteValues: false }))
+
+  for (const [subject, rows] of Object.entries({ arithmetic, paths, arrays, positions, pipelines }))
+    describe(subject, () => {
+      for (const [before, update, after, { filter = {}, ...options } = {}] of rows)
+        it(`${text(update)} on ${text(before)}`, async () => {
+          await things.insertOne({ _id: 1, ...before })
+          const failure = await things
+            .updateOne({ _id: 1, ...filter }, update, options)
+            .catch((error: unknown) => error)
+          if (failure instanceof MongoServerError) assert.equal(failure.code, after, failure.message)
+          else assert.equal(await stored(), text({ _id: 1, ...(after as Document) }))
+        })
+    })
+
+  describe('upserts', () => {
+    for (const [filter, update, after] of upserts)
+      it(`${text(update)} for ${text(filter)}`, async () => {
+        await things.updateOne({ _id: 1, ...filter }, update, { upsert: true })
+        assert.equal(await stored(), text({ _id: 1, ...after }))
+      })
+  })
+
+  it('what changes nothing is not counted as modified', async () => {
+    await things.insertOne({ _id: 1, a: 1 })
+    const idle: Document[] = [
+      { $set: { a: 1 } },
+      { $max: { a: 0 } },
+      { $pull: { b: 1 } },
+      { $unset: { b: 1 } },
+    ]
+    for (const update of idle) {
+      const { matchedCount, modifiedCount } = await things.updateOne({ _id: 1 }, update)
+      assert.deepEqual([matchedCount, modifiedCount], [1, 0], text(update))
+    }
+    assert.equal((await things.replaceOne({ _id: 1 }, { a: 1 })).modifiedCount, 0)
+  })
+})

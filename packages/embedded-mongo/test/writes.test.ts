@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { type Collection, type Document, Long, UUID } from 'mongodb'
+import { engineOfBlock, threeThings } from '../testing.ts'
+
+describe('writing commands', () => {
+  const engine = engineOfBlock()
+  let things: Collection
+  const run = (command: Document) => engine.db.command(command)
+  beforeEach(async () => {
+    things = await threeThings(engine)
+  })
+
+  describe('insert', () => {
+    it('makes an _id and puts it first', async () => {
+      const { insertedId } = await things.insertOne({ name: 'd' })
+      assert.deepEqual(await things.findOne({ _id: insertedId }), { _id: insertedId, name: 'd' })
+      await run({ insert: 'things', documents: [{ name: 'e', _id: 5 }] })
+      assert.deepEqual(Object.keys((await things.findOne({ name: 'e' })) ?? {}), ['_id', 'name'])
+    })
+
+    it('ordered stops at the first failure, unordered goes on', async () => {
+      const documents = [{ _id: 10 }, { _id: 1 }, { _id: 11 }, { _id: 2 }]
+      const ordered = await run({ insert: 'things', documents, ordered: true })
+      assert.equal(ordered.n, 1)
+      assert.deepEqual(
+        ordered.writeErrors.map(({ index, code }: Document) => [index, code]),
+        [[1, 11000]],
+      )
+      await things.deleteOne({ _id: 10 as never })
+      const unordered = await run({ insert: 'things', documents, ordered: false })
+      assert.equal(unordered.n, 2)
+      assert.deepEqual(
+        unordered.writeErrors.map(({ index }: Document) => index),
+        [1, 3],
+      )
+      assert.equal(await things.countDocuments(), 5)
+    })
+
+    it('takes 16 MB and refuses more', async () => {
+      await things.insertOne({ _id: 20 as never, text: 'x'.repeat(15_000_000) })
+      assert.equal((await things.findOne({ _id: 20 as never }))?.text.length, 15_000_000)
+      const reply = await run({ insert: 'things', documents: [{ _id: 21, text: 'x'.repeat(17_000_000) }] })
+      assert.equal(reply.writeErrors[0].code, 10334)
+    })
+  })
+
+  describe('update', () => {
+    it('one, many, and counts what really changed', async () => {
+      const one = await things.updateOne({ n: { $gt: 0 } }, { $set: { seen: true } })
+      assert.deepEqual([one.matchedCount, one.modifiedCount], [1, 1])
+      const many = await things.updateMany({}, { $set: { seen: true } })
+      assert.deepEqual([many.matchedCount, many.modifiedCount], [3, 2])
+    })
+
+    it('upserts from the filter and $setOnInsert', async () => {
+      const update = { $set: { n: 1 }, $setOnInsert: { made: true } }
+      const first = await things.updateOne(
+        { name: 'new', 'at.place': { $eq: 'here' }, n: { $gt: 5 } },
+        update,
+        { upsert: true },
+      )
+      assert.equal(first.upsertedCount, 1)
+      const { _id, ...rest } = (await things.findOne({ name: 'new' })) as Document
+      assert.deepEqual(rest, { name: 'new', at: { place: 'here' }, n: 1, made: true })
+      await things.updateOne(
+        { name: 'new' },
+        { $setOnInsert: { made: false }, $inc: { n: 1 } },
+        { upsert: true },
+      )
+      assert.deepEqual(await things.findOne({ name: 'new' }), { _id, ...rest, n: 2 })
+      const reply = await run({
+        update: 'things',
+        updates: [{ q: { _id: 7 }, u: { $set: { a: 1 } }, upsert: true }],
+      })
+      assert.deepEqual(reply.upserted, [{ index: 0, _id: 7 }])
+    })
+
+    it('renames, but not through an array; upserts from a single $all', async () => {
+      await assert.rejects(things.updateOne({ _id: 1 as never }, { $rename: { 'tags.0': 'x' } }), { code: 2 })
+      await things.updateOne({ _id: 1 as never }, { $rename: { name: 'who.name' } })
+      assert.deepEqual((await things.findOne({ _id: 1 as never }))?.who, { name: 'a' })
+      await things.updateOne(
+        { _id: 8 as never, l: { $all: [1] }, m: { $in: [1, 2] } },
+        { $set: { a: 1 } },
+        { upsert: true },
+      )
+      assert.deepEqual(await things.findOne({ _id: 8 as never }), { _id: 8, l: 1, a: 1 })
+    })
+
+    it('replaces, keeping the _id', async () => {
+      await things.replaceOne({ name: 'a' }, { only: 1 })
+      assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, only: 1 })
+    })
+
+    it('runs a pipeline', async () => {
+      await things.updateMany({}, [{ $set: { twice: { $multiply: ['$n', 2] } } }, { $unset: 'tags' }])
+      assert.deepEqual(await things.findOne({ _id: 1 as never }), { _id: 1, name: 'a', n: 3, twice: 6 })
+    })
+
+    it('takes array filters and positions', async () => {
+      await things.insertOne({
+        _id: 4 as never,
+        list: [
+          { k: 1, v: 1 },
+          { k: 2, v: 2 },
+          { k: 3, v: 3 },
+        ],
+      })
+      await things.updateOne({ _id: 4 as never, 'list.k': 2 }, { $set: { 'list.$.v': 20 } })
+      await things.updateOne(
+        { _id: 4 as never },
+        { $inc: { 'list.$[big].v': 100 } },
+        { arrayFilters: [{ 'big.k': { $gte: 2 } }] },
+      )
+      await things.updateOne({ _id: 4 as never }, { $set: { 'list.$[].w': 0 } })
+      assert.deepEqual((await things.findOne({ _id: 4 as never }))?.list, [
+        { k: 1, v: 1, w: 0 },
+        { k: 2, v: 120, w: 0 },
+        { k: 3, v: 103, w: 0 },
+      ])
+    })
+  })
+
+  it('$min, $max, $bit, $currentDate', async () => {
+    await things.insertOne({ _id: 9 as never, a: 5, b: 5, f: 6 })
+    await things.updateOne(
+      { _id: 9 as never },
+      { $min: { a: 3, c: 1 }, $max: { b: 9 }, $bit: { f: { xor: 3 } }, $currentDate: { at: true } },
+    )
+    const { at, ...rest } = (await things.findOne({ _id: 9 as never })) as Document
+    assert.deepEqual(rest, { _id: 9, a: 3, b: 9, c: 1, f: 5 })
+    assert.ok(at instanceof Date && Date.now() - at.getTime() < 5000)
+  })
+
+  it('delete takes one or all', async () => {
+    assert.equal((await things.deleteOne({ n: { $gte: 2 } })).deletedCount, 1)
+    assert.equal((await things.deleteMany({})).deletedCount, 2)
+    assert.equal(await things.countDocuments(), 0)
+  })
+
+  describe('findAndModify', () => {
+    it('gives the document before or after, sorted and projected', async () => {
+      const before = await things.findOneAndUpdate(
+        {},
+        { $inc: { n: 10 } },
+        { sort: { n: 1 }, projection: { n: 1 } },
+      )
+      assert.deepEqual(before, { _id: 2, n: 1 })
+      const after = await things.findOneAndUpdate(
+        { _id: 2 as never },
+        { $inc: { n: 10 } },
+        { returnDocument: 'after' },
+      )
+      assert.equal(after?.n, 21)
+    })
+
+    it('removes, replaces, upserts and finds nothing', async () => {
+      assert.equal((await things.findOneAndDelete({ name: 'a' }))?.name, 'a')
+      assert.equal(
+        (await things.findOneAndReplace({ name: 'b' }, { name: 'B' }, { returnDocument: 'after' }))?.name,
+        'B',
+      )
+      const reply = await run({
+        findAndModify: 'things',
+        query: { _id: 8 },
+        update: { $set: { a: 1 } },
+        upsert: true,
+        new: true,
+      })
+      assert.deepEqual(reply.lastErrorObject, { n: 1, updatedExisting: false, upserted: 8 })
+      assert.deepEqual(reply.value, { _id: 8, a: 1 })
+      assert.equal(await things.findOneAndUpdate({ _id: 99 as never }, { $set: { a: 1 } }), null)
+    })
+  })
+
+  it('a write that is sent again under its number is not done again', async () => {
+    const lsid = { id: new UUID().toBinary() }
+    const command = { insert: 'things', documents: [{ name: 'once' }], lsid, txnNumber: Long.fromNumber(1) }
+    assert.deepEqual([(await run(command)).n, (await run(command)).n], [1, 1])
+    assert.equal(await things.countDocuments({ name: 'once' }), 1)
+  })
+})

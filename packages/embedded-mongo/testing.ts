@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Collection, type Db, MongoClient } from 'mongodb'
+import { startEmbeddedMongo } from './index.ts'
+
+/** The engine as its users meet it: a forked process on a directory, reached through the official driver. */
+export interface Engine {
+  dataDir: string
+  uri: string
+  client: MongoClient
+  db: Db
+  /** kill -9: nothing is flushed, nothing is closed. The directory stays. */
+  kill(): Promise<void>
+  /** Starts again on the same directory, after `kill` or after a clean stop. */
+  restart(): Promise<void>
+  /** Stops the process and removes the directory. */
+  stop(): Promise<void>
+}
+
+/** One engine for the tests of a block; to be used in them and in their hooks. */
+export function engineOfBlock(): Engine {
+  const engine = {} as Engine
+  before(() => startEngine(engine))
+  after(() => engine.stop())
+  return engine
+}
+
+/** Starts an engine on a new, empty directory. */
+export async function startEngine(engine = {} as Engine): Promise<Engine> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'embedded-mongo-'))
+  let running = await open(dataDir)
+  return Object.assign(engine, {
+    dataDir,
+    ...running.handles,
+    async kill() {
+      process.kill(running.server.pid, 'SIGKILL')
+      await running.server.exited
+      await running.handles.client.close(true)
+    },
+    async restart() {
+      await running.handles.client.close(true)
+      await running.server.stop()
+      running = await open(dataDir)
+      Object.assign(engine, running.handles)
+    },
+    async stop() {
+      await running.handles.client.close(true)
+      await running.server.stop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  })
+}
+
+/** Three documents, and nothing else in the database. */
+export async function threeThings({ db }: Engine): Promise<Collection> {
+  await db.dropDatabase()
+  const things = db.collection('things')
+  await things.insertMany([
+    { _id: 1 as never, name: 'a', n: 3, tags: ['x', 'y'] },
+    { _id: 2 as never, name: 'b', n: 1, tags: ['y'] },
+    { _id: 3 as never, name: 'c', n: 2 },
+  ])
+  return things
+}
+
+async function open(dataDir: string) {
+  const server = await startEmbeddedMongo({ dataDir })
+  const client = new MongoClient(server.uri, { serverSelectionTimeoutMS: 1000 })
+  return { server, handles: { uri: server.uri, client, db: client.db('test') } }
+}

@@ -1,0 +1,185 @@
+/** Finds a command, checks what all commands have in common, runs it, and turns what it throws into an answer. */
+import type { Document } from 'bson'
+import type { Command, Context } from '../commands/context.ts'
+import { definitions } from '../commands/definitions.ts'
+import { diagnostics } from '../commands/diagnostics.ts'
+import { aggregate } from '../commands/reads/aggregate.ts'
+import { explain } from '../commands/reads/explain.ts'
+import { reads } from '../commands/reads/reads.ts'
+import { sessionId, sessions, transactionOwner } from '../commands/sessions.ts'
+import { writes } from '../commands/writes/writes.ts'
+import { evaluate } from '../language/expressions/expressions.ts'
+import type { Engine } from '../storage/engine.ts'
+import type { Transaction } from '../storage/transactions.ts'
+import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
+import { integer, isNullish, isObject, toBigInt, truthy } from '../values/values.ts'
+
+const commands: Record<string, Command> = {
+  ...diagnostics,
+  ...reads,
+  ...writes,
+  ...definitions,
+  ...sessions,
+  aggregate,
+  explain,
+}
+
+/** What drivers and tools may try, by the feature that is not there. */
+const refused: Record<string, string> = {
+  authentication: 'saslStart saslContinue authenticate createUser',
+  'map-reduce': 'mapReduce',
+  'geospatial search': 'geoSearch',
+  'a capped collection': 'convertToCapped cloneCollectionAsCapped',
+  replication: 'replSetInitiate applyOps',
+  sharding: 'enableSharding shardCollection',
+}
+
+/** Options that any command takes, most of them without effect here. */
+const general =
+  '$db $readPreference $clusterTime lsid txnNumber startTransaction autocommit comment writeConcern readConcern ' +
+  'maxTimeMS let apiVersion apiStrict apiDeprecationErrors'
+
+interface LastWrite {
+  number: bigint
+  reply: Document | Buffer | Promise<Document | Buffer>
+}
+
+const MOST_LAST_WRITES = 1000
+
+export class Dispatcher {
+  readonly #engine: Engine
+  /** The answer to each session's last retryable write: sent again, it is not done again. */
+  readonly #lastWrites = new Map<string, LastWrite>()
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** Never throws. */
+  async run(request: Document, connectionId: number): Promise<Document | Buffer> {
+    try {
+      return await this.#run(request, connectionId)
+    } catch (error) {
+      const fault = asCommandError(error)
+      if (fault.code === 1) process.stderr.write(`embedded-mongo: ${(error as Error).stack}\n`)
+      return fault.reply()
+    }
+  }
+
+  #run(request: Document, connectionId: number): Document | Buffer | Promise<Document | Buffer> {
+    const name = Object.keys(request)[0] ?? ''
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+    if (!command) {
+      const feature = Object.keys(refused).find((key) => refused[key]?.split(' ').includes(name))
+      if (feature) fail(115, `${name}: ${feature} is not supported by this engine`)
+      return fail(59, `no such command: '${name}'`)
+    }
+    checkOptions(name, request)
+    const context = this.#context(request, connectionId)
+    if (request.autocommit === false) return this.#inTransaction(name, command, context)
+    return name in writes && !isNullish(request.txnNumber)
+      ? this.#once(command, context)
+      : command.run(context)
+  }
+
+  #context(request: Document, connectionId: number): Context {
+    const command: Document = { ...request, ...(isObject(request.let) && { let: constants(request.let) }) }
+    const engine = this.#engine
+    const db =
+      typeof command.$db === 'string'
+        ? command.$db
+        : fail(40414, "BSON field '$db' is missing but a required field")
+    const maxTimeMs = integer(command.maxTimeMS, 'maxTimeMS', 0)
+    const deadline = maxTimeMs === 0 ? Number.POSITIVE_INFINITY : Date.now() + maxTimeMs
+    return {
+      engine,
+      db,
+      command,
+      deadline,
+      connectionId,
+      view: engine.storage,
+      find: (name) => engine.catalog.find(`${db}.${name}`),
+      ensure: (name) => engine.ensure(db, name),
+      write: (run) => engine.write(run, deadline),
+      owner: isNullish(command.lsid) ? undefined : sessionId(command.lsid),
+      inTransaction: false,
+    }
+  }
+
+  #once(command: Command, context: Context): LastWrite['reply'] {
+    const [id, number] = [context.owner ?? '', toBigInt(context.command.txnNumber)]
+    const last = this.#lastWrites.get(id)
+    if (last?.number === number) return last.reply
+    const reply = command.run(context)
+    this.#lastWrites.delete(id)
+    this.#lastWrites.set(id, { number, reply })
+    if (this.#lastWrites.size > MOST_LAST_WRITES)
+      this.#lastWrites.delete(this.#lastWrites.keys().next().value as string)
+    return reply
+  }
+
+  async #inTransaction(name: string, command: Command, context: Context): Promise<Document | Buffer> {
+    const { engine, command: request } = context
+    if (!command.transactional) fail(263, `Cannot run '${name}' in a multi-document transaction.`)
+    if (name in sessions) return command.run(context)
+    const [id, number] = [sessionId(request.lsid), toBigInt(request.txnNumber)]
+    const transaction = truthy(request.startTransaction)
+      ? engine.transactions.start(id, number, engine.catalog.version)
+      : engine.transactions.active(id, number)
+    transaction.connectionId = context.connectionId
+    try {
+      return await command.run({
+        ...context,
+        ...insideOf(engine, context, transaction),
+        owner: transactionOwner(id, number),
+      })
+    } catch (error) {
+      engine.transactions.abort(transaction)
+      engine.cursors.killOwned(transactionOwner(id, number))
+      throw error
+    }
+  }
+}
+
+/** `let` variables are expressions that know no document. */
+const constants = (variables: Document): Document =>
+  Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, evaluate(value, {})]))
+
+/** How a command's context differs inside a transaction. */
+const insideOf = (
+  engine: Engine,
+  { db, ensure }: Context,
+  transaction: Transaction,
+): Pick<Context, 'view' | 'find' | 'ensure' | 'write' | 'inTransaction'> => {
+  const find: Context['find'] = (name) => {
+    const collection = engine.catalog.find(`${db}.${name}`)
+    if (collection && collection.version > transaction.catalogVersion)
+      throw transient(246, `The definition of ${collection.ns} is newer than the snapshot`)
+    return collection
+  }
+  return {
+    view: transaction.view,
+    find,
+    ensure: async (name) => find(name) ?? ensure(name),
+    inTransaction: true,
+    write: async (run) => engine.transactions.write(transaction, run),
+  }
+}
+
+/** What each command takes. */
+const known = new Map(
+  Object.entries(commands).map(([name, { options }]) => [
+    name,
+    options && new Set(`${general} ${options}`.split(' ')),
+  ]),
+)
+
+/** @throws 40415 for an option nobody knows, 246 for a read concern that needs a replica set */
+const checkOptions = (name: string, request: Document): void => {
+  const options = known.get(name)
+  for (const option of Object.keys(request).slice(1))
+    if (options && !options.has(option)) fail(40415, `BSON field '${name}.${option}' is an unknown field.`)
+  const { readConcern } = request
+  if (isObject(readConcern) && readConcern.level === 'snapshot' && request.autocommit !== false)
+    throw new CommandError(246, 'snapshot reads outside a transaction are not supported by this engine')
+}

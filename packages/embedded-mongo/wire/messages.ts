@@ -1,0 +1,133 @@
+/** MongoDB's wire protocol: bytes in, commands out, and the way back. */
+import { type Document, deserialize } from 'bson'
+import { decode, encode } from '../values/values.ts'
+
+const LARGEST_MESSAGE = 48_000_000
+const HEADER = 16
+const OP_REPLY = 1
+const OP_QUERY = 2004
+const OP_MSG = 2013
+const CHECKSUM_PRESENT = 1
+const MORE_TO_COME = 2
+
+/** Bytes that are no message: the connection is beyond repair. */
+class WireError extends Error {}
+
+export interface Request {
+  id: number
+  command: Document
+  /** The client wants no answer. */
+  silent: boolean
+  /** Answered in the old form. */
+  legacy: boolean
+}
+
+/** Takes the complete messages off the front of what has arrived. @throws WireError */
+export const splitMessages = (bytes: Buffer): { messages: Buffer[]; rest: Buffer } => {
+  const messages: Buffer[] = []
+  let at = 0
+  while (bytes.length - at >= HEADER) {
+    const length = bytes.readInt32LE(at)
+    if (length < HEADER || length > LARGEST_MESSAGE) throw new WireError(`message of ${length} bytes`)
+    if (bytes.length - at < length) break
+    messages.push(bytes.subarray(at, at + length))
+    at += length
+  }
+  return { messages, rest: bytes.subarray(at) }
+}
+
+export const parseMessage = (message: Buffer): Request => {
+  const code = message.readInt32LE(12)
+  try {
+    if (code === OP_MSG) return parseMsg(message)
+    if (code === OP_QUERY) return parseQuery(message)
+  } catch (error) {
+    throw new WireError((error as Error).message)
+  }
+  throw new WireError(`operation code ${code}`)
+}
+
+const parseMsg = (message: Buffer): Request => {
+  const flags = message.readUInt32LE(HEADER)
+  if (flags & 0xffff & ~(CHECKSUM_PRESENT | MORE_TO_COME)) throw new WireError('unknown required flags')
+  const end = message.length - (flags & CHECKSUM_PRESENT ? 4 : 0)
+  let command: Document | undefined
+  const sequences: Document = {}
+  for (let at = HEADER + 4; at < end; ) {
+    const kind = message[at++]
+    const size = message.readInt32LE(at)
+    if (size < 5 || at + size > end) throw new WireError('section out of bounds')
+    const section = message.subarray(at, at + size)
+    if (kind === 0 && !command) command = decodeCommand(section)
+    else if (kind === 1) parseSequence(section, sequences)
+    else throw new WireError('unexpected section')
+    at += size
+  }
+  if (!command) throw new WireError('no command')
+  return {
+    id: message.readInt32LE(4),
+    command: { ...command, ...sequences },
+    silent: (flags & MORE_TO_COME) !== 0,
+    legacy: false,
+  }
+}
+
+/** Documents to insert stay the bytes they are. */
+const decodeCommand = (bytes: Buffer): Document => {
+  if (bytes.toString('latin1', 5, 12) !== 'insert\0') return decode(bytes)
+  const options = {
+    promoteValues: false,
+    promoteLongs: false,
+    bsonRegExp: true,
+    fieldsAsRaw: { documents: true },
+  }
+  return deserialize(bytes, options)
+}
+
+const parseSequence = (section: Buffer, sequences: Document): void => {
+  const nameEnd = section.indexOf(0, 4)
+  if (nameEnd < 0) throw new WireError('document sequence without a name')
+  const name = section.toString('utf8', 4, nameEnd)
+  const documents: unknown[] = []
+  for (let at = nameEnd + 1; at < section.length; ) {
+    const size = section.readInt32LE(at)
+    if (size < 5 || at + size > section.length) throw new WireError('document out of bounds')
+    const bytes = section.subarray(at, at + size)
+    documents.push(name === 'documents' ? bytes : decode(bytes))
+    at += size
+  }
+  sequences[name] = documents
+}
+
+/** Only a driver's first hello comes this way. */
+const parseQuery = (message: Buffer): Request => {
+  const nameEnd = message.indexOf(0, HEADER + 4)
+  const ns = message.toString('utf8', HEADER + 4, nameEnd)
+  const at = nameEnd + 9
+  if (nameEnd < 0 || !ns.endsWith('.$cmd')) throw new WireError('OP_QUERY is answered for commands only')
+  const size = message.readInt32LE(at)
+  if (size < 5 || at + size > message.length) throw new WireError('query out of bounds')
+  const { $query, ...query } = decode(message.subarray(at, at + size))
+  const command = { ...($query ?? query), $db: ns.slice(0, -5) }
+  return { id: message.readInt32LE(4), command, silent: false, legacy: true }
+}
+
+let lastId = 0
+
+export const formatReply = (request: Request, reply: Document | Buffer): Buffer => {
+  const body = Buffer.isBuffer(reply) ? reply : encode(reply)
+  // OP_MSG: no flags, one section of kind 0. OP_REPLY: "await capable", no cursor, from 0, one document.
+  const start = HEADER + (request.legacy ? 20 : 5)
+  const message = Buffer.allocUnsafe(start + body.length).fill(0, HEADER, start)
+  lastId = (lastId + 1) & 0x7fffffff
+  message.writeInt32LE(message.length, 0)
+  message.writeInt32LE(lastId, 4)
+  message.writeInt32LE(request.id, 8)
+  message.writeInt32LE(request.legacy ? OP_REPLY : OP_MSG, 12)
+  if (request.legacy) {
+    message.writeInt32LE(8, HEADER)
+    message.writeInt32LE(1, HEADER + 16)
+  }
+  body.copy(message, start)
+  return message
+}

@@ -1,0 +1,82 @@
+/** Connections: each message answered in turn, bad bytes end their connection and nothing else. */
+import { createServer, type Server, type Socket } from 'node:net'
+import type { Engine } from '../storage/engine.ts'
+import { Dispatcher } from './dispatch.ts'
+import { formatReply, parseMessage, type Request, splitMessages } from './messages.ts'
+
+export class MongoServer {
+  readonly #engine: Engine
+  readonly #server: Server
+  readonly #dispatcher: Dispatcher
+  readonly #sockets = new Map<Socket, Promise<void>>()
+  #connections = 0
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.#dispatcher = new Dispatcher(engine)
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket))
+  }
+
+  /** Listens on the loopback interface and returns the port. */
+  listen(port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, '127.0.0.1', () => {
+        const address = this.#server.address()
+        resolve(typeof address === 'object' && address ? address.port : port)
+      })
+    })
+  }
+
+  #accept(socket: Socket): void {
+    const connectionId = ++this.#connections
+    let rest: Buffer[] = []
+    let wanted = 0
+    let size = 0
+    this.#sockets.set(socket, Promise.resolve())
+    this.#engine.connections++
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => {
+      this.#sockets.delete(socket)
+      this.#engine.connections--
+      this.#engine.transactions.abortAll(connectionId)
+    })
+    socket.on('data', (chunk) => {
+      rest.push(chunk)
+      size += chunk.length
+      if (size < wanted) return
+      try {
+        const bytes = rest.length === 1 ? (rest[0] as Buffer) : Buffer.concat(rest)
+        const split = splitMessages(bytes)
+        rest = split.rest.length > 0 ? [split.rest] : []
+        size = split.rest.length
+        wanted = size >= 4 ? split.rest.readInt32LE(0) : 0
+        for (const request of split.messages.map(parseMessage)) this.#enqueue(socket, request, connectionId)
+      } catch {
+        socket.destroy()
+      }
+    })
+  }
+
+  /** A connection's requests run one after the other. */
+  #enqueue(socket: Socket, request: Request, connectionId: number): void {
+    const before = this.#sockets.get(socket) ?? Promise.resolve()
+    const answered = before.then(async () => {
+      if (socket.destroyed) return
+      const reply = await this.#dispatcher.run(request.command, connectionId)
+      if (request.silent || socket.destroyed) return
+      socket.write(formatReply(request, reply))
+    })
+    this.#sockets.set(socket, answered.catch(() => socket.destroy()) as Promise<void>)
+  }
+
+  /** Takes nothing new, ends transactions, since others may wait for them, finishes what runs, closes. */
+  async close(): Promise<void> {
+    this.#engine.transactions.abortAll()
+    const closed = new Promise((resolve) => this.#server.close(resolve))
+    for (const socket of this.#sockets.keys()) socket.pause()
+    await Promise.all(this.#sockets.values())
+    for (const socket of this.#sockets.keys()) socket.destroySoon()
+    await closed
+  }
+}
