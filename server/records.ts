@@ -7,6 +7,7 @@ import { Events } from '../records/events/events.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
 import { removeEntriesBefore } from '../records/store/audit/checkpoint.ts'
 import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
+import { type Loop, periodically } from '../records/store/batching/periodically.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { openCarePlanTemplates } from './care-plan-templates.ts'
 import type { Config } from './config/config.ts'
@@ -29,7 +30,7 @@ export async function openRecords(
   const clock = () => new Date()
   const onFault = (err: unknown) => log.error({ err }, 'The heads of the audit could not be signed')
   const audit = await openAudit({ db, key: config.auditKey, clock, onFault })
-  const endRemoval = removeOldEntries(db, config, log)
+  const oldEntries = removeOldEntries(db, config, log)
   const records = { client, db, clock, audit }
   const ehrs = new Ehrs(records)
   const templates = openCarePlanTemplates(config.carePlanTemplates)
@@ -39,14 +40,14 @@ export async function openRecords(
   const needed = Object.values(services).flatMap((service) => service.indexes())
   for (const [collection, indexes] of [...Object.entries(auditIndexes), ...needed])
     for (const index of indexes) await makeIndex(db.collection(collection), index)
-  const endChanges = repeat(
-    () => carePlans.participants.changeAccess(),
+  const changes = periodically(
     SECOND_MS,
+    () => carePlans.participants.changeAccess(),
     (err) => log.error({ err }, 'The access of participants could not be brought up to date'),
   )
   const close = async () => {
-    await endChanges()
-    await endRemoval()
+    await changes.end()
+    await oldEntries?.end()
     await audit.close()
   }
   return { records, services, close }
@@ -74,36 +75,14 @@ function removeOldEntries(
   db: Connection['db'],
   { auditKey, auditDays }: Pick<Config, 'auditKey' | 'auditDays'>,
   log: Log,
-): () => Promise<void> {
-  if (auditDays === undefined) return async () => {}
-  return repeat(
+): Loop | undefined {
+  if (auditDays === undefined) return undefined
+  return periodically(
+    DAY_MS,
     async () => {
       const removed = await removeEntriesBefore(db, auditKey, new Date(Date.now() - auditDays * DAY_MS))
       if (removed > 0) log.info({ removed }, 'Old entries of the audit were removed')
     },
-    DAY_MS,
     (err) => log.error({ err }, 'Old entries of the audit could not be removed'),
   )
-}
-
-/** Does something now and from time to time, never twice at once. @returns what ends it, after the work under way */
-function repeat(
-  work: () => Promise<void>,
-  everyMs: number,
-  onFault: (error: unknown) => void,
-): () => Promise<void> {
-  let running: Promise<void> | undefined
-  const run = (): void => {
-    running ??= work()
-      .catch(onFault)
-      .finally(() => {
-        running = undefined
-      })
-  }
-  run()
-  const timer = setInterval(run, everyMs).unref()
-  return async () => {
-    clearInterval(timer)
-    await running
-  }
 }

@@ -111,8 +111,11 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
     gate: createGate(config.open, records),
     routes: allowedRoutes,
   })
-  if (!config.open)
-    onStop(await startUpkeep(database, (err) => log.error({ err }, 'The upkeep of the records failed')))
+  if (!config.open) {
+    const onFault = (err: unknown) => log.error({ err }, 'The upkeep of the records failed')
+    const upkeep = await startUpkeep(database, onFault)
+    onStop(() => upkeep.end())
+  }
 
   const draining = () => state.draining
   const parts = { config, publicUrl, log, database, mails, records: services, draining }

@@ -7,7 +7,8 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { type Binary, type Collection, type Db, MongoServerError } from 'mongodb'
+import type { Binary, Collection, Db } from 'mongodb'
+import { isDuplicate } from '../../records/store/documents/database.ts'
 import { newId, seededIds } from '../../records/store/documents/ids.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Context } from '../operation/context.ts'
@@ -113,7 +114,7 @@ async function claim(
     await claims.insertOne({ _id: id, fingerprint: fingerprint as unknown as Binary, ...fresh })
     return { ...fresh, again: false }
   } catch (error) {
-    if (!(error instanceof MongoServerError && error.code === 11000)) throw error
+    if (!isDuplicate(error)) throw error
   }
   const kept = await claims.findOne({ _id: id })
   if (kept === null) throw inUse(1)

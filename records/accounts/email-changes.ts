@@ -1,5 +1,6 @@
-import { type Collection, type Db, MongoServerError } from 'mongodb'
+import type { Collection, Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
+import { isDuplicate } from '../store/documents/database.ts'
 import { hashOf, newSecret } from './user/secret.ts'
 import { usersOf } from './user/user.ts'
 
@@ -74,7 +75,7 @@ export class EmailChanges {
         { $set: { email, username, emailVerified: true, _updated_at: now }, $inc: { version: 1 } },
       )
     } catch (error) {
-      if (!(error instanceof MongoServerError && error.code === 11000)) throw error
+      if (!isDuplicate(error)) throw error
       throw new ServiceError('Conflict', { detail: 'The address belongs to another account by now.' })
     }
     return { mvUid: user._id, formerEmail: user.email }

@@ -1,15 +1,12 @@
-import { MongoServerError } from 'mongodb'
 import { createLookup, type Lookup } from '../store/batching/lookup.ts'
 import { type Caller, isAdmin, permitted } from '../store/documents/caller.ts'
-import { type Database, documentsOf } from '../store/documents/database.ts'
+import { type Database, documentsOf, isDuplicate } from '../store/documents/database.ts'
 import { storedPermissions } from '../store/documents/parse-format.ts'
 import { accessesOf } from '../store/resource.ts'
 import { changeOf } from '../store/writing/history.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
 import { ehrPermissions } from './access.ts'
 import { createEhrRoles } from './roles.ts'
-
-const DUPLICATE_KEY = 11_000
 
 /**
  * Makes the EHR that comes with an account, with exactly the id that the account names, unless it is there.
@@ -32,7 +29,7 @@ export async function ensureEhrOfAccount(records: Records, caller: Caller, ehrId
     noteCreation(tx, caller, ehrId, { version: 1, at })
   })
   await made.catch((error: unknown) => {
-    if (!(error instanceof MongoServerError && error.code === DUPLICATE_KEY)) throw error
+    if (!isDuplicate(error)) throw error
   })
 }
 

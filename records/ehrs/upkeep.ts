@@ -1,4 +1,5 @@
 import { CLASS_NAMES } from '../../schemas/classes.ts'
+import { type Loop, periodically } from '../store/batching/periodically.ts'
 import { type Database, documentsOf } from '../store/documents/database.ts'
 import { removals, sweepRemovals } from './removal.ts'
 import { removedEhrs, sweepRemovedEhrs } from './removed.ts'
@@ -7,14 +8,9 @@ import { indexRoles } from './roles.ts'
 const SWEEP_EVERY_MS = 60_000
 
 /**
- * Makes the indexes that Parse cannot be told about, and finishes removals that were cut short: now, and every
- * minute until what is returned is called.
- * @param onError is told about a sweep that failed; the next one tries again
+ * Makes the indexes that Parse cannot be told about, and finishes removals that were cut short: now, and every minute.
  */
-export async function startUpkeep(
-  database: Database,
-  onError: (error: unknown) => void,
-): Promise<() => void> {
+export async function startUpkeep(database: Database, onFault: (fault: unknown) => void): Promise<Loop> {
   await indexRoles(database)
   // A list without a condition is the list of what the caller may read.
   for (const name of CLASS_NAMES) await documentsOf(database, name).createIndex({ _rperm: 1 })
@@ -23,7 +19,5 @@ export async function startUpkeep(
     await sweepRemovals(database)
     await sweepRemovedEhrs(database, new Date())
   }
-  await sweep()
-  const timer = setInterval(() => sweep().catch(onError), SWEEP_EVERY_MS).unref()
-  return () => clearInterval(timer)
+  return periodically(SWEEP_EVERY_MS, sweep, onFault)
 }

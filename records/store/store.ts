@@ -1,9 +1,10 @@
 import type { Static, TObject } from '@sinclair/typebox'
-import { type Collection, type IndexDescription, MongoServerError } from 'mongodb'
+import type { Collection, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Access } from './audit/trail.ts'
 import { Decisions, type IfMatch } from './decisions.ts'
 import { type Caller, type Permissions, permitted } from './documents/caller.ts'
+import { isDuplicate } from './documents/database.ts'
 import { newId } from './documents/ids.ts'
 import { type ParseDocument, type ParseFormat, parseFormat, type Saved } from './documents/parse-format.ts'
 import { listName } from './reading/cursor.ts'
@@ -40,7 +41,7 @@ export type PastChange<T> = Omit<Change, '_id' | 'at' | 'before'> & { at: string
 
 /**
  * The records of one resource, in Parse's format, for both families. Reads see what `_rperm` lets the caller see,
- * writes need `_wperm`; what the caller may not see does not exist for him. Every write leaves a history entry, and
+ * writes need `_wperm`; what a caller may not see does not exist for them. Every write leaves a history entry, and
  * every access to an EHR's data an audit entry: in the write's transaction, or on disk before a read returns.
  *
  *     const plans = new Store(records, {
@@ -96,9 +97,12 @@ export class Store<S extends TObject, L extends string> {
       )
       return created as Saved<Static<S>>
     } catch (error) {
-      if (!(error instanceof MongoServerError && error.code === 11000)) throw error
+      if (!isDuplicate(error)) throw error
       if (!tx && / index: _id_ /.test(error.message)) return this.get(caller, { id } as Key<Static<S>>)
-      throw new ServiceError('Conflict', { detail: 'There is one with these values already.', cause: error })
+      throw new ServiceError('Conflict', {
+        detail: 'A record with these values already exists.',
+        cause: error,
+      })
     }
   }
 

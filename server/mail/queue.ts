@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { Gauge } from 'prom-client'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
+import { periodically } from '../../records/store/batching/periodically.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { render } from './render.ts'
@@ -54,17 +55,23 @@ export async function openMailQueue(
   await mails.createIndex({ abandonedAt: 1 }, { name: 'abandoned', expireAfterSeconds: 30 * 86_400 })
   countWaiting(mails, metrics)
 
-  const worker = createWorker(() => sendNext(mails, transport, log, metrics), log)
+  const sending = periodically(
+    pollMs,
+    async (ending) => {
+      while (!ending.aborted && (await sendNext(mails, transport, log, metrics)));
+    },
+    (err) => log.error({ err }, 'The mail queue cannot be read'),
+  )
   return {
     enqueue: async (mail, session) => {
       const now = new Date()
       const queued = { ...mail, _id: randomUUID(), attempts: 0, createdAt: now, dueAt: now }
       await mails.insertOne(queued, session ? { session } : {})
-      if (session) session.once('ended', () => worker.wake())
-      else worker.wake()
+      if (session) session.once('ended', () => sending.wake())
+      else sending.wake()
     },
     close: async () => {
-      await worker.close()
+      await sending.end()
       transport.close()
     },
   }
@@ -107,38 +114,6 @@ async function sendNext(
     log.warn({ mail: mail._id, attempts: mail.attempts, lastFailure, abandoned }, 'A mail was not sent')
   }
   return true
-}
-
-/** Calls `work` while it has something to do: when woken, and every few seconds. */
-function createWorker(work: () => Promise<boolean>, log: Log) {
-  let running: Promise<void> | undefined
-  let again = false
-  let closed = false
-  const run = async (): Promise<void> => {
-    do {
-      again = false
-      while (!closed && (await work()));
-    } while (again && !closed)
-  }
-  const wake = (): void => {
-    if (closed) return
-    again = true
-    running ??= run()
-      .catch((err) => log.error({ err }, 'The mail queue cannot be read'))
-      .finally(() => {
-        running = undefined
-      })
-  }
-  const timer = setInterval(wake, pollMs)
-  wake()
-  return {
-    wake,
-    close: async () => {
-      closed = true
-      clearInterval(timer)
-      await running
-    },
-  }
 }
 
 function countWaiting(mails: Collection<QueuedMail>, metrics: Metrics): void {

@@ -1,5 +1,6 @@
-import { type Collection, type Db, MongoServerError } from 'mongodb'
+import type { Collection, Db } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { isDuplicate } from '../../store/documents/database.ts'
 import { stateOf, usersOf } from '../user/user.ts'
 
 /** Who an OpenID Connect provider says someone is, verified. */
@@ -67,7 +68,7 @@ export class Identities {
     try {
       await this.#links.insertOne(link)
     } catch (error) {
-      if (!(error instanceof MongoServerError && error.code === 11000)) throw error
+      if (!isDuplicate(error)) throw error
     }
   }
 }

@@ -1,4 +1,5 @@
-import { type Collection, type Db, MongoServerError } from 'mongodb'
+import type { Collection, Db } from 'mongodb'
+import { isDuplicate } from '../documents/database.ts'
 import { type Head, macOf } from './chain.ts'
 
 /** One run of the service, in the registry of all runs: numbered from 1 without a gap. */
@@ -42,7 +43,7 @@ export async function register(db: Db, key: string, startedAt: Date): Promise<nu
       await instances.insertOne({ ...begun, opening, seal: sealOf(key, begun) })
       return begun._id
     } catch (error) {
-      if (!(error instanceof MongoServerError && error.code === 11000)) throw error
+      if (!isDuplicate(error)) throw error
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
 import { createGroups } from '../batching/group.ts'
+import { periodically } from '../batching/periodically.ts'
 import { after, decodeCursor, encodeCursor } from '../reading/cursor.ts'
 import type { Page, PageOf } from '../reading/listing.ts'
 import type { Access, AuditEntry } from './chain.ts'
@@ -95,7 +96,6 @@ export async function openAudit(options: AuditOptions): Promise<Audit> {
 /** Signs the heads once a second while they move, and at the end. */
 function signRegularly({ db, key, clock, onFault }: AuditOptions, instance: number, lanes: Lanes) {
   let signed = 0
-  let running: Promise<void> | undefined
   const sign = async (): Promise<void> => {
     const heads = lanes.heads()
     const written = heads.reduce((sum, { sequence }) => sum + sequence, 0)
@@ -103,17 +103,10 @@ function signRegularly({ db, key, clock, onFault }: AuditOptions, instance: numb
     await signHeads(db, key, { _id: instance, heads, headsAt: clock() })
     signed = written
   }
-  const timer = setInterval(() => {
-    running ??= sign()
-      .catch(onFault)
-      .finally(() => {
-        running = undefined
-      })
-  }, SIGN_EVERY_MS).unref()
+  const loop = periodically(SIGN_EVERY_MS, sign, onFault)
   return {
     async end() {
-      clearInterval(timer)
-      await running
+      await loop.end()
       await signHeads(db, key, { _id: instance, heads: lanes.heads(), headsAt: clock(), endedAt: clock() })
     },
   }

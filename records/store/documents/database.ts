@@ -1,4 +1,4 @@
-import type { ClientSession, Collection, Db, MongoClient } from 'mongodb'
+import { type ClientSession, type Collection, type Db, type MongoClient, MongoServerError } from 'mongodb'
 import type { ClassName } from '../../../schemas/classes.ts'
 import type { ParseDocument } from './parse-format.ts'
 
@@ -17,6 +17,10 @@ export type EhrCollection = ClassName | (typeof PLAN_COLLECTIONS)[number]
 /** The documents of a class, and of what is kept in the same way, as Parse stores them. */
 export const documentsOf = (database: Database, name: EhrCollection | '_User'): Collection<ParseDocument> =>
   database.db.collection<ParseDocument>(name)
+
+/** Whether a write failed because a unique index holds its value already. */
+export const isDuplicate = (error: unknown): error is MongoServerError =>
+  error instanceof MongoServerError && error.code === 11_000
 
 /** Writes together or not at all; the work may run more than once, when others write the same. */
 export const together = <T>({ client }: Database, work: (session: ClientSession) => Promise<T>): Promise<T> =>
