@@ -3,7 +3,6 @@ import { spawnSync } from 'node:child_process'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { setFlagsFromString } from 'node:v8'
 import { type DataDirectory, openDataDirectory, StartFault } from './storage/disk/data-directory.ts'
 import { Engine } from './storage/engine.ts'
 import { startTtlMonitor } from './storage/ttl.ts'
@@ -86,9 +85,6 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
   process.send?.({ ready: true, uri })
   process.stdout.write(`embedded-mongo ready: ${uri} data ${data}\n`)
 }
-
-// A caller's expression that backtracks without end goes on in linear time.
-setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks')
 
 // A parent that has died reads no output any more.
 process.stdout.on('error', () => {})

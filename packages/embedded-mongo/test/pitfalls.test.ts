@@ -184,7 +184,14 @@ describe('pitfalls', () => {
     ['^b$', 'm', ['a\nb\nc'], ['abc']],
     ['a.b', 's', ['a\nb'], ['ab']],
     ['(?<first>a)(?P<second>b)', '', ['ab'], ['ba']],
-    ['a++b', '', ['aab'], ['b']],
+    ['b$', '', ['ab', 'ab\n'], ['ba', 'ab\n\n']],
+    ['b\\Z', '', ['ab', 'ab\n'], ['ba']],
+    ['^.$', '', ['😀', '\r', 'é\n'], ['ab']],
+    ['^\\p{L}+$', '', ['Ärzte', '名'], ['a1']],
+    ['^\\s$', '', ['\v', ' '], ['\u00a0']],
+    ['^\\h\\x41\\x{1F600}[\\s\\Q]-\\E]$', '', ['\u00a0A😀]', ' A😀-'], ['A']],
+    ["(?'n'a)(?<m>b)", '', ['ab'], ['ba']],
+    ['STRASSE|Σ', 'i', ['strasse', 'ς'], ['s']],
     ['[]a]', '', [']'], ['b']],
     ['\\d{2,}', '', ['12'], ['1']],
   ]
@@ -205,9 +212,26 @@ describe('pitfalls', () => {
     await assert.rejects(ids({ v: { $regex: 'a', $options: 'q' } }), { code: 51108 })
   })
 
-  it('an expression that backtracks without end is answered all the same', async () => {
-    await store('a'.repeat(60), `${'a'.repeat(60)}b`)
-    assert.deepEqual(await ids({ v: { $regex: '^(a+)+$' } }), [0])
+  it('what cannot run in linear time is refused', async () => {
+    for (const pattern of ['(a)\\1', 'a(?=b)', '(?<!a)b', '(?>a+)', 'a++b', '(?1)', 'a$b', '[z-a]', '\\'])
+      await assert.rejects(ids({ v: { $regex: pattern } }), { code: 51091 }, pattern)
+    await assert.rejects(ids({ v: { $regex: 'a\u0000b' } }), { code: 2 })
+    const matches = (regex: string) =>
+      things.aggregate([{ $match: { $expr: { $regexMatch: { input: 'a', regex } } } }])
+    await store('a')
+    await assert.rejects(matches('a(?=b)').toArray(), { code: 51091 })
+  })
+
+  it('every other expression runs in linear time', async () => {
+    await store(...Array.from({ length: 300 }, (_, i) => 'a'.repeat(9000 + i)), 'aab')
+    const slow = ['a{0,200}a{0,200}b', '(a+)+b', '(.*a){20}b', '^(a|aa)+b']
+    const begun = performance.now()
+    for (const pattern of slow) {
+      assert.deepEqual(await ids({ v: { $regex: pattern } }), pattern.includes('20}b') ? [] : [300])
+      const $expr = { $regexMatch: { input: '$v', regex: pattern } }
+      assert.deepEqual((await ids({ $expr })).length, pattern.includes('20}b') ? 0 : 1)
+    }
+    assert.ok(performance.now() - begun < 20_000)
   })
 
   it('a prefix expression runs on the index', async () => {

@@ -1,8 +1,10 @@
 /** Aggregation expressions from mingo, with its sums and substrings put right. */
 import type { Document } from 'bson'
 import type { Context } from 'mingo/core'
-import { isNumeric, promote, toNumber } from '../../values/values.ts'
+import { fail } from '../../values/errors.ts'
+import { isNullish, isNumeric, promote, toNumber } from '../../values/values.ts'
 import { mingo } from './mingo.ts'
+import { compileRegex, type Expression, type Found } from './regex.ts'
 
 type Accumulate = (items: unknown[], expression: unknown, options: never) => unknown
 /** The operand of an accumulator for every document of the group. */
@@ -27,12 +29,54 @@ const $substr = (document: unknown, expression: unknown, options: never): string
   return bytes.toString('utf8', start, length < 0 ? undefined : start + length)
 }
 
+interface Search {
+  text: string
+  expression: Expression
+}
+
+/** mingo would run them on JavaScript's own, which can take for ever. */
+const searching =
+  <T>(name: string, nothing: T, search: (of: Search) => T) =>
+  (document: unknown, operand: unknown, options: never): T => {
+    const { input, regex, options: flags } = mingo().evalExpr(document, operand, options) as Document
+    if (isNullish(input) || isNullish(regex)) return nothing
+    if (typeof input !== 'string') return fail(51104, `${name} needs 'input' to be of type string`)
+    if (!(regex instanceof RegExp) && typeof regex !== 'string')
+      return fail(51105, `${name} needs 'regex' to be of type string or regex`)
+    const [pattern, own] = typeof regex === 'string' ? [regex, ''] : [regex.source, regex.flags]
+    return search({ text: input, expression: compileRegex(pattern, flags ?? own) })
+  }
+
+const shown = (text: string, { match, at, captures }: Found): Document => ({
+  match,
+  idx: [...text.slice(0, at)].length,
+  captures,
+})
+
+const findAll = ({ text, expression }: Search): Document[] => {
+  const all: Document[] = []
+  for (let from = 0; from <= text.length; ) {
+    const found = expression.find(text, from)
+    if (!found) break
+    all.push(shown(text, found))
+    from = found.at + (found.match.length || 1)
+  }
+  return all
+}
+
+const $regexMatch = searching('$regexMatch', false, ({ text, expression }) => expression.test(text))
+const $regexFind = searching<Document | null>('$regexFind', null, ({ text, expression }) => {
+  const found = expression.find(text, 0)
+  return found ? shown(text, found) : null
+})
+const $regexFindAll = searching('$regexFindAll', [] as Document[], findAll)
+
 /** The operators that run no code of the caller's. */
 export const operators = () => {
   const { $function, $accumulator, ...safe } = mingo().expressions as unknown as Record<string, unknown>
   return {
     accumulator: { ...mingo().accumulators, $sum, $avg },
-    expression: { ...safe, $substr, $substrBytes: $substr },
+    expression: { ...safe, $substr, $substrBytes: $substr, $regexMatch, $regexFind, $regexFindAll },
   } as unknown as NonNullable<Parameters<typeof Context.init>[0]>
 }
 

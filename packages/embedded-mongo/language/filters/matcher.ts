@@ -5,8 +5,8 @@ import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
 import { fields, isNullish, isNumeric, isObject, toBigInt, toNumber, truthy } from '../../values/values.ts'
 import { evaluate } from '../expressions/expressions.ts'
+import { compileRegex, isRegex } from '../expressions/regex.ts'
 import { typePredicate } from './bson-types.ts'
-import { isRegex, toRegExp } from './regex.ts'
 
 export type Predicate = (value: unknown) => boolean
 
@@ -127,7 +127,7 @@ const comparison = (
 }
 
 const regexTest = (operand: { pattern: string; options: string }): Predicate => {
-  const expression = toRegExp(operand.pattern, operand.options)
+  const expression = compileRegex(operand.pattern, operand.options)
   return (value) =>
     typeof value === 'string'
       ? expression.test(value)

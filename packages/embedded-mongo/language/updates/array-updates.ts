@@ -3,8 +3,8 @@ import type { Document } from 'bson'
 import { type Collation, compare, equal } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { bsonType, clone, isNumeric, isObject, toNumber } from '../../values/values.ts'
+import { isRegex } from '../expressions/regex.ts'
 import { elementTest, isOperators, type Predicate } from '../filters/matcher.ts'
-import { isRegex } from '../filters/regex.ts'
 import { sorted } from '../results/sort.ts'
 
 type ArrayUpdate = (current: unknown, operand: unknown, path: string, collation?: Collation) => unknown

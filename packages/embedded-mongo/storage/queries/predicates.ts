@@ -1,7 +1,7 @@
 /** What a filter demands of single fields, as far as an index can use it. */
 import type { Document } from 'bson'
+import { isRegex, literalPrefix } from '../../language/expressions/regex.ts'
 import { compileFilter, isOperators } from '../../language/filters/matcher.ts'
-import { isRegex, literalPrefix } from '../../language/filters/regex.ts'
 import { type Collation, compare, equal, typeOrder } from '../../values/compare.ts'
 import { isNullish, isObject, truthy } from '../../values/values.ts'
 

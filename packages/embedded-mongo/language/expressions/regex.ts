@@ -1,0 +1,155 @@
+/** Perl-compatible expressions, as MongoDB takes them, run by RE2: in time linear in the text, whatever they say. */
+import { createRequire } from 'node:module'
+import type { RE2JS as Compiled, Matcher } from 're2js'
+import { fail } from '../../values/errors.ts'
+import { bsonType } from '../../values/values.ts'
+
+const load = createRequire(import.meta.url)
+/** Loaded when it is first needed, for the sake of a quick start. */
+const engine = (): typeof Compiled => (load('re2js') as typeof import('re2js')).RE2JS
+
+const LONGEST_PATTERN = 32_764
+
+const horizontal = ' \\t\\x{a0}\\x{1680}\\x{180e}\\x{2000}-\\x{200a}\\x{202f}\\x{205f}\\x{3000}'
+const vertical = '\\n-\\r\\x{85}\\x{2028}\\x{2029}'
+/** RE2 writes these otherwise, or means less by them. Beside them `\x`, `\c`, octals and `\Z`. */
+const escapes: Record<string, string> = {
+  s: '[\\t-\\r ]',
+  S: '[^\\t-\\r ]',
+  h: `[${horizontal}]`,
+  H: `[^${horizontal}]`,
+  v: `[${vertical}]`,
+  V: `[^${vertical}]`,
+  N: '[^\\n]',
+  R: `(?:\\r\\n|[${vertical}])`,
+  e: '\\x1b',
+  E: '',
+}
+const members: Record<string, string> = {
+  s: '\\t-\\r ',
+  S: '\\x00-\\x08\\x0e-\\x1f!-\\x{10ffff}',
+  h: horizontal,
+  v: vertical,
+  b: '\\x08',
+  e: '\\x1b',
+  E: '',
+}
+
+const quote = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|-]/g, '\\$&')
+
+const invalid = (why: string): never => fail(51091, `Regular expression is invalid: ${why}`)
+
+/** What Perl writes otherwise: quotations, escapes, classes, comments, groups; `$` also stands before a last line break. */
+const token =
+  /\\Q([\s\S]*?)(?:\\E|$)|\\(x\{[\da-f]+\}|x[\da-f]{0,2}|c[ -~]|0[0-7]{0,2}|[\s\S])|\[(\^?\]?)((?:\\Q[\s\S]*?\\E|\[:\^?\w+:\]|\\[\s\S]|[^\]\\])*)\]|\(\?#[^)]*\)|\(\?'(\w+)'|\$/i
+const tokens = new RegExp(token, 'gi')
+/** With the option x, blanks and comments too. */
+const extendedTokens = new RegExp(`${token.source}|\\s+|#.*`, 'gi')
+
+const escaped = (name: string, known: Record<string, string>): string => {
+  const letter = name[0] as string
+  if (letter === 'x') return `\\x{${name.replace(/[x{}]/g, '') || '0'}}`
+  if (letter === 'c' && name.length > 1) return `\\x{${(name.toUpperCase().charCodeAt(1) ^ 64).toString(16)}}`
+  if (letter === '0') return `\\x{${Number.parseInt(name, 8).toString(16)}}`
+  return known[letter] ?? `\\${name}`
+}
+
+const inClass = (text: string): string =>
+  text.replace(
+    /\\Q([\s\S]*?)(?:\\E|$)|\\(x\{[\da-f]+\}|x[\da-f]{0,2}|c[ -~]|0[0-7]{0,2}|[\s\S])/gi,
+    (_, quoted, letters) => (quoted === undefined ? escaped(letters, members) : quote(quoted)),
+  )
+
+/** The name of the group that holds a line break between a match's end and the text's. */
+const ending = 'endOfText'
+
+const translate = (pattern: string, flags: string): string => {
+  let endings = 0
+  const end = (rest: string): string =>
+    rest === '' || /^[)|]/.test(rest)
+      ? `(?P<${ending}${endings++}>\\n)?\\z`
+      : invalid('the end of the text inside the pattern is not supported')
+  const replace = (...[whole, quoted, letters, first, inside, name, at]: [string, ...string[]]): string => {
+    const rest = pattern.slice(Number(at) + whole.length)
+    if (quoted !== undefined) return quote(quoted)
+    if (letters !== undefined) return letters === 'Z' ? end(rest) : escaped(letters, escapes)
+    if (inside !== undefined) return `[${first?.replace(']', '\\]')}${inClass(inside)}]`
+    if (name) return `(?P<${name}>`
+    if (whole === '$') return flags.includes('m') ? '$' : end(rest)
+    return ''
+  }
+  return pattern.replace(flags.includes('x') ? extendedTokens : tokens, replace as never)
+}
+
+export interface Found {
+  match: string
+  /** Where it begins, in UTF-16 units. */
+  at: number
+  captures: (string | null)[]
+}
+
+/** An expression ready to run. */
+export interface Expression {
+  test(text: string): boolean
+  find(text: string, from: number): Found | undefined
+}
+
+const found = (matcher: Matcher, captures: number[], endings: string[]): Found => {
+  const group = (of: number | string) => matcher.group(of as never) as string | null
+  const whole = group(0) as string
+  const match = endings.some((name) => group(name) !== null) ? whole.slice(0, -1) : whole
+  return { match, at: matcher.start(), captures: captures.map(group) }
+}
+
+/** @throws 51091 for what is no expression or cannot run in linear time, 51108 for an unknown option, 2 for a null byte */
+export const compileRegex = (pattern: string, options = ''): Expression => {
+  if (`${pattern}${options}`.includes('\0'))
+    fail(2, 'Regular expression cannot contain an embedded null byte')
+  if (pattern.length > LONGEST_PATTERN) invalid('pattern is too large')
+  const unknown = /[^imsxu]/.exec(options)
+  if (unknown) fail(51108, `invalid flag in regex options: ${unknown[0]}`)
+  const inline = /^(?:\(\*UTF8?\))?(?:\(\?([imsx]+)\))?/.exec(pattern)
+  const flags = options + (inline?.[1] ?? '')
+  const body = pattern.slice(inline?.[0].length)
+  if (!flags.includes('m') && /\(\?\w*m/.test(body)) invalid('(?m) is supported at the beginning only')
+  const given = [...new Set(flags.replace(/[xu]/g, ''))].join('')
+  const source = `${given && `(?${given})`}${translate(body, flags)}`
+  let compiled: Compiled
+  try {
+    compiled = engine().compile(source)
+  } catch (error) {
+    return invalid(`${(error as Error).message} (backreferences and lookaround are not supported)`)
+  }
+  return expression(compiled)
+}
+
+const expression = (compiled: Compiled): Expression => {
+  const named = compiled.namedGroups()
+  const endings = Object.keys(named).filter((name) => name.startsWith(ending))
+  const hidden = new Set(endings.map((name) => named[name]))
+  const captures = Array.from({ length: compiled.groupCount() }, (_, i) => i + 1).filter(
+    (n) => !hidden.has(n),
+  )
+  return {
+    test: (text) => compiled.test(text),
+    find: (text, from) => {
+      const matcher = compiled.matcher(text)
+      return matcher.find(from) ? found(matcher, captures, endings) : undefined
+    },
+  }
+}
+
+export const isRegex = (value: unknown): value is { pattern: string; options: string } =>
+  bsonType(value) === 'BSONRegExp'
+
+/** The text every match must begin with, when the expression says so plainly: `^abc`, `^\Qa.b\E`. */
+export const literalPrefix = (pattern: string, options: string): string => {
+  if (options !== '') return ''
+  const quoted = /^(?:\^|\\A)\\Q((?:[^\\]|\\(?!E))*)\\E/.exec(pattern)
+  if (quoted) return /\|/.test(pattern.slice(quoted[0].length)) ? '' : (quoted[1] as string)
+  const plain = /^(?:\^|\\A)((?:[\w \-@,:;/"'<>=!%&~`]|\\[^\w\s])+)/.exec(pattern)
+  if (!plain || pattern.includes('|')) return ''
+  const rest = pattern.slice(plain[0].length)
+  const text = (plain[1] as string).replace(/\\(.)/g, '$1')
+  return /^[*?{]/.test(rest) ? text.slice(0, -1) : text
+}
