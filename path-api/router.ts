@@ -1,11 +1,11 @@
 import cors from 'cors'
 import express, { type Request, type Response, type Router } from 'express'
 import type { Db } from 'mongodb'
+import { counted } from '../records/limits/rate-limits.ts'
 import { ServiceError } from '../schemas/errors.ts'
 import { documentation } from './documentation/docs.ts'
 import { openApi } from './documentation/openapi.ts'
 import { idempotency } from './limits/idempotency.ts'
-import { counted, type RateLimits, rateLimiter } from './limits/rate-limit.ts'
 import type { Method, Operation } from './operation/operation.ts'
 import { named, pathMatcher } from './request/match.ts'
 import { type Exchange, type Frame, type Perform, performer } from './request/perform.ts'
@@ -14,10 +14,9 @@ import { type Rendered, write } from './response/rendered.ts'
 import { table } from './table.ts'
 
 /** What the path family is made from. */
-export interface PathApiOptions extends Omit<Frame, 'spend' | 'once'> {
-  /** Keeps answers to repeatable requests, and what the rate limits count. */
+export interface PathApiOptions extends Omit<Frame, 'once'> {
+  /** Keeps answers to repeatable requests. */
   db: Db
-  rateLimits: RateLimits
   /** Where it tells what nobody foresaw; a pino logger fits. */
   log: { error(facts: object, message: string): void }
   /** Browser origins that may call; ours need not be among them. */
@@ -36,9 +35,8 @@ interface Route {
 
 /** The path family as a router: the last one of the app, since it answers every path. */
 export async function createPathApi(options: PathApiOptions): Promise<Router> {
-  const { db, rateLimits, log, corsOrigins, version, operations = table } = options
-  const spend = await rateLimiter(db, rateLimits)
-  const frame: Frame = { ...options, spend, once: await idempotency(db) }
+  const { db, spend, log, corsOrigins, version, operations = table } = options
+  const frame: Frame = { ...options, once: await idempotency(db) }
   const served = [...operations, ...documentation(openApi(operations, version))]
   const find = pathMatcher(
     served.map((operation): Route => ({ ...operation, perform: performer(operation, frame) })),

@@ -2,6 +2,7 @@ import express, { type Express, type RequestHandler } from 'express'
 import helmet from 'helmet'
 import { classFamily, servesAtRoot } from '../cloud/gate/routes.ts'
 import { createPathApi, type PathApiOptions } from '../path-api/router.ts'
+import type { Spend } from '../records/limits/rate-limits.ts'
 import type { Config } from './config/config.ts'
 import type { Log } from './telemetry/log.ts'
 import { type Metrics, metricsRoute } from './telemetry/metrics.ts'
@@ -15,20 +16,21 @@ export interface AppParts {
   parse: Express
   pathFamily: PathApiOptions
   publicUrl: string
+  spend: Spend
   /** While the service drains, each answer is the last one of its connection. */
   draining: () => boolean
 }
 
 /** Everything that a request may meet, in the order in which it meets it. */
 export async function createApp(parts: AppParts): Promise<Express> {
-  const { config, log, metrics, parse, pathFamily } = parts
+  const { config, log, metrics, parse, pathFamily, spend } = parts
   const app = express()
   app.disable('x-powered-by')
   app.set('trust proxy', config.trustProxy)
 
   app.use(observe(log, metrics))
   app.use(headers(parts))
-  const serveClasses = classFamily(parse, config.trustProxy, log)
+  const serveClasses = classFamily(parse, { trustProxy: config.trustProxy, log, spend })
   app.use('/1', serveClasses)
   app.use((req, res, next) => (servesAtRoot(req.path) ? serveClasses(req, res, next) : next()))
   app.get('/metrics', metricsRoute(metrics))

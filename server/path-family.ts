@@ -2,6 +2,7 @@ import packageJson from '../package.json' with { type: 'json' }
 import type { Services } from '../path-api/operation/services.ts'
 import { health } from '../path-api/resources/health.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
+import type { Spend } from '../records/limits/rate-limits.ts'
 import type { Database } from '../records/store/documents/database.ts'
 import { type OpenAccounts, openAccounts } from './accounts/accounts.ts'
 import type { Config } from './config/config.ts'
@@ -17,6 +18,7 @@ export interface PathFamilyParts {
   database: Connection
   mails: MailQueue
   records: RecordServices['services']
+  spend: Spend
   draining: () => boolean
 }
 
@@ -51,7 +53,7 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
 }
 
 function optionsOf(
-  { config, publicUrl, log, database }: PathFamilyParts,
+  { config, publicUrl, log, database, spend }: PathFamilyParts,
   services: Services,
   accounts?: OpenAccounts,
 ): PathApiOptions {
@@ -64,13 +66,7 @@ function optionsOf(
     },
     db: database.db,
     log,
-    rateLimits: {
-      address: config.addressRate,
-      account: config.accountRate,
-      guardedAddress: config.loginAttempts,
-      guardedAccount: config.accountLoginAttempts,
-      shared: config.instances === 'several',
-    },
+    spend,
     corsOrigins: config.corsOrigins ?? [],
     version: packageJson.version,
     checking: !config.production,

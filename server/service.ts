@@ -9,6 +9,7 @@ import { registerFunctions, registerTriggers } from '../cloud/main.ts'
 import { loadParseServer } from '../cloud/parse-server/internals.ts'
 import { startParse } from '../cloud/parse-server/start.ts'
 import { startUpkeep } from '../records/ehrs/upkeep.ts'
+import { type RateLimits, rateLimiter } from '../records/limits/rate-limits.ts'
 import type { OpenAccounts } from './accounts/accounts.ts'
 import { linksOf } from './accounts/links.ts'
 import { createApp } from './app.ts'
@@ -95,6 +96,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   onStop(() => database.close())
   const { client, db } = database
 
+  const spend = await rateLimiter(db, rateLimits(config))
   const mails = await openMailQueue(db, createTransport(config, log), log, metrics)
   onStop(() => mails.close())
   const { records, services, close } = await openRecords(database, config, log, sendMailBy(mails))
@@ -108,7 +110,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
       registerFunctions(Parse)
       if (!config.open) registerTriggers(Parse, records)
     },
-    gate: createGate(config.open, records),
+    gate: createGate({ open: config.open, records, spend }),
     routes: allowedRoutes,
   })
   if (!config.open) {
@@ -118,17 +120,25 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   }
 
   const draining = () => state.draining
-  const parts = { config, publicUrl, log, database, mails, records: services, draining }
+  const parts = { config, publicUrl, log, database, mails, records: services, spend, draining }
   const pathFamily = await openPathFamily(parts)
   onStop(() => pathFamily.close())
   const app = await createApp({
-    ...{ config, log, metrics, parse, publicUrl, draining },
+    ...{ config, log, metrics, parse, publicUrl, spend, draining },
     pathFamily: pathFamily.options,
   })
   const { place, lost: databaseLost } = engine
   const { accounts } = pathFamily
   return { url: publicUrl, place, app, client, db, log, databaseLost, ...(accounts ? { accounts } : {}) }
 }
+
+const rateLimits = (config: Config): RateLimits => ({
+  address: config.addressRate,
+  account: config.accountRate,
+  guardedAddress: config.loginAttempts,
+  guardedAccount: config.accountLoginAttempts,
+  shared: config.instances === 'several',
+})
 
 function listen(app: Express, { port, host }: Config): Promise<Server> {
   const server = createServer(app)

@@ -1,4 +1,5 @@
-import type { RequestHandler } from 'express'
+import type { RequestHandler, Response } from 'express'
+import { counted, type Spend } from '../../records/limits/rate-limits.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { loadParseServer } from '../parse-server/internals.ts'
 import { auditAnswer } from './audit/answers.ts'
@@ -10,18 +11,26 @@ import { code, type ParseRequest, Refusal } from './request/parse-request.ts'
 import { isAllowed } from './routes.ts'
 import { checkOperations, checkWritten } from './write-checks.ts'
 
+interface GateParts {
+  /** The open test environment. */
+  open: boolean
+  records: Records
+  spend: Spend
+}
+
 /**
  * Stands inside Parse, behind the keys and the session and before every route: nobody passes without a session
  * (open test environment: everybody does, and nothing is audited), no list is read with parameters that were not
  * checked, no answer leaves that the audit does not know.
  */
-export function createGate(open: boolean, records: Records): RequestHandler {
+export function createGate({ open, records, spend }: GateParts): RequestHandler {
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
     try {
       const calls = isBatch(req)
         ? await batchedCalls(req)
         : [{ method: req.method, path: req.path, carrier: req }]
+      await limit(req, res, calls.length, spend)
       const query = await check(req, calls, open)
       if (!open) {
         await letAdministrate(req)
@@ -35,6 +44,17 @@ export function createGate(open: boolean, records: Records): RequestHandler {
       res.status(error.status).json({ code: error.code, error: error.message })
     }
   }
+}
+
+/** Each part of a batch counts; of the address, the request itself is counted already. */
+async function limit(
+  { auth, ip = '' }: ParseRequest,
+  res: Response,
+  parts: number,
+  spend: Spend,
+): Promise<void> {
+  if (parts > 1) await spend('address', counted(ip), res, parts - 1)
+  if (auth.user) await spend('account', auth.user.id, res, Math.max(parts, 1))
 }
 
 /** @returns the parameters, when the request asks for a list */

@@ -1,13 +1,21 @@
 import type { Express, RequestHandler } from 'express'
 import type { Logger } from 'pino'
-import { answerUnhandled, speakErrors } from './error-answers.ts'
+import { counted, type Spend } from '../../records/limits/rate-limits.ts'
+import { answerUnhandled, speakErrors } from './response/answer.ts'
 
-/** Parse Server as one handler that answers everything it is given, in one language. */
-export function classFamily(parse: Express, trustProxy: unknown, log: Logger): RequestHandler {
+interface ClassFamilyParts {
+  trustProxy: unknown
+  log: Logger
+  spend: Spend
+}
+
+/** Parse Server as one handler that answers everything it is given, in one language, as often as the limits allow. */
+export function classFamily(parse: Express, { trustProxy, log, spend }: ClassFamilyParts): RequestHandler {
   parse.set('trust proxy', trustProxy)
   return (req, res) => {
     speakErrors(res)
-    parse(req, res, (error?: unknown) => answerUnhandled(error, res, log))
+    const unhandled = (error?: unknown) => answerUnhandled(error, res, log)
+    spend('address', counted(req.ip ?? ''), res).then(() => parse(req, res, unhandled), unhandled)
   }
 }
 

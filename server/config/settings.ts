@@ -121,12 +121,12 @@ export const settings = {
   addressRate: {
     kind: wholeNumber(1, 1_000_000),
     default: '600',
-    about: 'Requests a minute to the path family from one address',
+    about: 'Requests a minute from one address; each part of a batch is one',
   },
   accountRate: {
     kind: wholeNumber(1, 1_000_000),
     default: '1200',
-    about: 'Requests a minute to the path family of one account',
+    about: 'Requests a minute of one account; each part of a batch is one',
   },
   instances: {
     kind: oneOf('one', 'several'),

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { etagOf, parseIfMatch } from '../../path-api/answer/etag.ts'
-import { counted } from '../../path-api/limits/rate-limit.ts'
 import { pathMatcher } from '../../path-api/request/match.ts'
+import { counted } from '../../records/limits/rate-limits.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 
 const fails = (work: () => unknown, error: string) =>

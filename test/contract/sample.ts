@@ -15,6 +15,7 @@ import { list } from '../../path-api/operation/list.ts'
 import { type Operation, operation } from '../../path-api/operation/operation.ts'
 import type { Services } from '../../path-api/operation/services.ts'
 import { createPathApi, type PathApiOptions } from '../../path-api/router.ts'
+import { type RateLimits, rateLimiter } from '../../records/limits/rate-limits.ts'
 import { closed } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 
@@ -182,7 +183,7 @@ const sampleOperations: Operation[] = [
   }),
 ]
 
-type Options = Partial<PathApiOptions>
+type Options = Partial<PathApiOptions> & { rateLimits?: RateLimits }
 
 interface Frame {
   url: string
@@ -225,7 +226,9 @@ export const sampleTokens: PathApiOptions['tokens'] = {
   tokenFromQuery: false,
 }
 
-async function startFrame(db: Db, options: Options): Promise<Frame> {
+const generous = { address: 10_000, account: 10_000, guardedAddress: 5, guardedAccount: 3, shared: false }
+
+async function startFrame(db: Db, { rateLimits = generous, ...options }: Options): Promise<Frame> {
   const logged: Frame['logged'] = []
   const api = await createPathApi({
     services: { readiness: async () => ({ database: true }) } as unknown as Services,
@@ -233,7 +236,7 @@ async function startFrame(db: Db, options: Options): Promise<Frame> {
     log: { error: (facts, message) => logged.push({ facts, message }) },
     checking: true,
     db,
-    rateLimits: { address: 10_000, account: 10_000, guardedAddress: 5, guardedAccount: 3, shared: false },
+    spend: await rateLimiter(db, rateLimits),
     corsOrigins: ['https://friend.example'],
     version: '0.0.0',
     operations: sampleOperations,

@@ -73,7 +73,7 @@ export async function startProfiles(): Promise<ProfileService> {
     log: { error: (facts) => faults.push(facts) },
     checking: true,
     db,
-    rateLimits: { address: 1e6, account: 1e6, guardedAddress: 1e6, guardedAccount: 1e6, shared: false },
+    spend: async () => {},
     corsOrigins: [],
     version: '0.0.0',
   })

@@ -7,6 +7,7 @@ import { identityOf } from '../../request/caller.ts'
 import { distinctValues } from '../query/distinct.ts'
 import type { Call } from '../request/call.ts'
 import type { ParseRequest } from '../request/parse-request.ts'
+import { beforeAnswer } from '../response/answer.ts'
 import { conditionsIn, type Drawn, isRecord, type Question, questionOf } from './questions.ts'
 
 type Fields = Record<string, unknown>
@@ -33,21 +34,15 @@ interface Asking {
 export function auditAnswer(req: ParseRequest, res: Response, calls: Call[], records: Records): void {
   const questions = calls.map(questionOf)
   if (questions.every((question) => question === undefined)) return
-  const send = res.json.bind(res)
   const caller = identityOf(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
   const asking = { req, records, caller }
-  res.json = (body: unknown) => {
+  beforeAnswer(res, async (body) => {
     // A batch that is refused as a whole has one answer for all of its parts.
     const answerOf = (i: number) => (Array.isArray(body) ? (body[i].success ?? body[i].error) : body)
-    Promise.all(questions.map((question, i) => (question ? accessesIn(asking, question, answerOf(i)) : [])))
-      .then((accesses) => accesses.flat())
-      .then((accesses) => (accesses.length > 0 ? records.audit.record(...accesses) : undefined))
-      .then(
-        () => send(body),
-        () => send.call(res.status(503), {}),
-      )
-    return res
-  }
+    const accesses = questions.map((question, i) => question && accessesIn(asking, question, answerOf(i)))
+    const found = (await Promise.all(accesses)).flatMap((some) => some ?? [])
+    if (found.length > 0) await records.audit.record(...found)
+  })
 }
 
 /** Parse's codes for what is not there for this caller, or not for him to do. */

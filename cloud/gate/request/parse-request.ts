@@ -40,6 +40,7 @@ export const code = {
   incorrectType: 111,
   forbidden: 119,
   invalidAcl: 123,
+  timeout: 124,
   tooManyRequests: 155,
   invalidSession: 209,
   unsupportedService: 252,

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Response } from 'express'
 import type { Db } from 'mongodb'
 import { RateLimiterMemory, RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -20,12 +19,17 @@ export interface RateLimits {
 
 type Policy = Exclude<keyof RateLimits, 'shared'>
 
+/** Where an answer says how much is left. */
+interface Head {
+  setHeader(name: string, value: string): unknown
+}
+
 /**
- * Counts one request against a policy and says in the answer's head how much is left.
+ * Counts a request against a policy, or several that came as one, and says in the answer's head how much is left.
  *
  * @throws TooManyRequests
  */
-export type Spend = (policy: Policy, key: string, response: Response) => Promise<void>
+export type Spend = (policy: Policy, key: string, answer: Head, requests?: number) => Promise<void>
 
 const seconds: Record<Policy, number> = { address: 60, account: 60, guardedAddress: 300, guardedAccount: 300 }
 
@@ -56,15 +60,15 @@ export async function rateLimiter(db: Db, limits: RateLimits): Promise<Spend> {
     guardedAddress: common('guardedAddress'),
     guardedAccount,
   }
-  return async (policy, key, response) => {
-    const { count, exceeded } = await limiters[policy].consume(key).then(
+  return async (policy, key, answer, requests = 1) => {
+    const { count, exceeded } = await limiters[policy].consume(key, requests).then(
       (spent) => ({ count: spent, exceeded: false }),
       (refused: unknown) => ({ count: refused, exceeded: true }),
     )
     if (!(count instanceof RateLimiterRes)) throw count
     const wait = Math.ceil(count.msBeforeNext / 1000)
-    response.setHeader('ratelimit-policy', `"${policy}";q=${limits[policy]};w=${seconds[policy]}`)
-    response.setHeader('ratelimit', `"${policy}";r=${count.remainingPoints};t=${wait}`)
+    answer.setHeader('ratelimit-policy', `"${policy}";q=${limits[policy]};w=${seconds[policy]}`)
+    answer.setHeader('ratelimit', `"${policy}";r=${count.remainingPoints};t=${wait}`)
     if (exceeded) throw new ServiceError('TooManyRequests', { retryAfter: wait })
   }
 }
