@@ -2,7 +2,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import { type ErrorName, errorCode, errors } from '../../schemas/errors.ts'
 import { Form, Raw } from '../answer/media.ts'
 import { rules } from '../operation/access.ts'
-import type { Operation } from '../operation/operation.ts'
+import type { BodyLimits, Operation } from '../operation/operation.ts'
 import { mediaTypesOf } from '../request/input.ts'
 import { impliedErrors, Problem, problemExample } from '../response/problem.ts'
 import { classFamily } from './class-family.ts'
@@ -21,6 +21,8 @@ const tags: [prefix: string, name: string, description: string][] = [
   ['/functions', 'Class family', 'Functions of the class family'],
   ['/', 'Service', 'The service itself'],
 ]
+const MEGABYTE = 1024 * 1024
+
 const tagOf = (path: string): string => tags.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'Service'
 
 const about = `Electronic health records, care plans and measurements.
@@ -87,7 +89,7 @@ const headers = {
 }
 
 function describe(operation: Operation, schemas: SchemaCollector): Json {
-  const { id, summary, path, access, body } = operation
+  const { id, summary, path, access, body, limits } = operation
   return {
     operationId: id,
     tags: [tagOf(path)],
@@ -99,7 +101,15 @@ function describe(operation: Operation, schemas: SchemaCollector): Json {
       ...parametersIn('query', operation.query, schemas),
       ...headersOf(operation).map((name) => ({ $ref: `#/components/parameters/${name}` })),
     ],
-    ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body, schemas) } }),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            description: limitsInWords(limits, body),
+            required: true,
+            content: contentOf(body, schemas),
+          },
+        }),
     responses: { ...success(operation, schemas), ...failures(operation, schemas) },
   }
 }
@@ -145,6 +155,13 @@ function contentOf(body: TSchema | Raw | Form<TSchema>, schemas: SchemaCollector
       schema === undefined ? {} : { schema: schemas.collect(schema), example: exampleOf(schema) },
     ]),
   )
+}
+
+/** `At most 2 MB; JSON nested at most 32 levels.` */
+function limitsInWords({ bytes, depth }: BodyLimits, body: NonNullable<Operation['body']>): string {
+  const size = bytes < MEGABYTE ? `${bytes / 1024} KB` : `${bytes / MEGABYTE} MB`
+  const isJson = !(body instanceof Raw || body instanceof Form)
+  return `At most ${size}${isJson ? `; JSON nested at most ${depth} levels` : ''}.`
 }
 
 const header = (description: string) => ({ description, schema: { type: 'string' } })

@@ -16,16 +16,17 @@ export interface Principal {
 interface Rule {
   /** For the documentation: who passes. */
   who: string
-  /** False hides the resource (404); where the caller may read but not do this, the rule throws `Forbidden`. */
-  permits(
+  /**
+   * False hides the resource (404); where the caller may read but not do this, the rule throws `Forbidden`. Absent: the
+   * permissions of each record decide, and the frame answers with success only when they let the caller reach the EHR
+   * of the path, see {@link requireReached}.
+   */
+  permits?(
     principal: Principal,
     params: Readonly<Record<string, string>>,
     services: Services,
   ): boolean | Promise<boolean>
 }
-
-/** The permissions of each record decide: the store finds nothing that the caller may not read. */
-const byRecords = () => true
 
 /** The one list of who may do what; an operation names its row. */
 export const rules = {
@@ -47,17 +48,14 @@ export const rules = {
   },
   'ehr:read': {
     who: 'the subject of the EHR, those who write it, and the participants of its care plans',
-    permits: byRecords,
   },
-  'ehr:write': { who: 'the subject of the EHR, and those who write it', permits: byRecords },
-  'ehr:subject': { who: 'the subject of the EHR, and administrators', permits: byRecords },
+  'ehr:write': { who: 'the subject of the EHR, and those who write it' },
+  'ehr:subject': { who: 'the subject of the EHR, and administrators' },
   'plan:read': {
     who: 'the subject of the EHR, those who write it, and the participants of the care plan',
-    permits: byRecords,
   },
   'plan:write': {
     who: 'the subject of the EHR, those who write it, and the participants who write the care plan',
-    permits: byRecords,
   },
   admin: {
     who: 'administrators',
@@ -80,5 +78,29 @@ export function permits(
 ): boolean | Promise<boolean> {
   if (access === 'public' || access === 'optional') return true
   const rule: Rule = rules[access]
-  return principal !== undefined && rule.permits(principal, params, services)
+  if (principal === undefined) return false
+  return rule.permits === undefined || rule.permits(principal, params, services)
+}
+
+/** Whether the permissions of the records decide, and nothing before them. */
+export function isDecidedByRecords(access: Access): boolean {
+  const rule: Rule | undefined = access === 'public' || access === 'optional' ? undefined : rules[access]
+  return rule !== undefined && rule.permits === undefined
+}
+
+/** Whether an operation on one EHR may name this row. */
+export const protectsEhr = (access: Access): boolean => access === 'admin' || isDecidedByRecords(access)
+
+/**
+ * An answer about an EHR of which no store let the caller reach anything would be unprotected.
+ * @param reached the EHRs of which one did
+ * @throws Error when the operation went past the stores
+ */
+export function requireReached(
+  { id, access }: { id: string; access: Access },
+  { ehrId = '' }: Readonly<Record<string, string>>,
+  reached: ReadonlySet<string>,
+): void {
+  if (isDecidedByRecords(access) && !reached.has(ehrId))
+    throw new Error(`${id} answers without asking whether the caller may reach the EHR`)
 }

@@ -27,7 +27,7 @@ interface ListDefinition<
   Q extends TProperties,
   I extends TSchema,
   A extends Access,
-> extends Omit<About<A>, 'method' | 'ifMatch' | 'bodyLimit'> {
+> extends Omit<About<A>, 'method' | 'ifMatch' | 'limits'> {
   path: Path
   params?: P
   /** Filters; limit, cursor and count come by themselves. */

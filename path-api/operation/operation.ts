@@ -2,7 +2,7 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import type { ErrorName } from '../../schemas/errors.ts'
 import type { Reply, ReplySpec } from '../answer/answer.ts'
 import type { Form, Raw, RawContent } from '../answer/media.ts'
-import type { Access } from './access.ts'
+import { type Access, isDecidedByRecords, protectsEhr } from './access.ts'
 import type { Context } from './context.ts'
 import { parameters } from './parameters.ts'
 
@@ -47,9 +47,17 @@ export interface About<A extends Access> {
   errors?: readonly ErrorName[]
   /** `required`: without If-Match the answer is 428. */
   ifMatch?: 'required'
-  /** Bytes that the body may have; 1 MB unless told. */
-  bodyLimit?: number
+  /** What the body may be at most; 1 MB and 32 levels unless told. */
+  limits?: Partial<BodyLimits>
 }
+
+/** How large a body may be, inflated, and how deeply nested when it is JSON. */
+export interface BodyLimits {
+  bytes: number
+  depth: number
+}
+
+export const usualLimits: Readonly<BodyLimits> = { bytes: 1024 * 1024, depth: 32 }
 
 interface Definition<
   Path extends string,
@@ -83,6 +91,7 @@ interface AnyInput {
 /** An operation as the router, the OpenAPI document and the contract tests see it. */
 export interface Operation extends About<Access> {
   path: string
+  limits: BodyLimits
   params: TObject
   query: TObject
   body: BodySpec | undefined
@@ -98,7 +107,7 @@ export const namesIn = (path: string): string[] =>
 /**
  * One operation of the path family as a value. The handler gets validated, typed input and returns a value.
  *
- * @throws when a path parameter has no schema
+ * @throws when a path parameter has no schema, or the access does not protect the EHR that the path names
  */
 export function operation<
   const Path extends string,
@@ -108,7 +117,7 @@ export function operation<
   Q extends TProperties = Record<never, never>,
   B extends BodySpec | undefined = undefined,
 >(definition: Definition<Path, P, Q, B, R, A>): Operation {
-  const { params: own = {}, query = {}, body, path, id } = definition
+  const { params: own = {}, query = {}, body, limits, path, id, access } = definition
   const params = Object.fromEntries(
     namesIn(path).map((name) => {
       const schema = (own as TProperties)[name] ?? parameters[name]
@@ -116,11 +125,14 @@ export function operation<
       return [name, schema]
     }),
   )
+  if ('ehrId' in params ? !protectsEhr(access) : isDecidedByRecords(access))
+    throw new Error(`${id}: the access ${access} does not fit the path`)
   const closed = { additionalProperties: false }
   return {
     ...(definition as unknown as Operation),
     params: Type.Object(params, closed),
     query: Type.Object(query, closed),
     body,
+    limits: { ...usualLimits, ...limits },
   }
 }

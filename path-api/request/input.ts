@@ -7,8 +7,6 @@ import { Form, Raw, type RawContent } from '../answer/media.ts'
 import type { Operation } from '../operation/operation.ts'
 import { parseJson } from './json.ts'
 
-const megabyte = 1024 * 1024
-
 /** An operation's input, read and checked. */
 export interface Input {
   params: Record<string, string>
@@ -21,18 +19,18 @@ export interface Input {
 type InputReader = (request: Request, response: Response, params: Record<string, string>) => Promise<Input>
 
 /** Compiles an operation's schemas into the function that reads and checks its input: all violations at once. */
-export function inputReader({ params, query, body, bodyLimit = megabyte }: Operation): InputReader {
+export function inputReader({ params, query, body, limits }: Operation): InputReader {
   const checkParams = checkOf(params)
   const checkQuery = checkOf(query)
   const checkBody = bodyCheck(body)
-  const readBytes = body === undefined ? undefined : bytesReader(bodyLimit)
+  const readBytes = body === undefined ? undefined : bytesReader(limits.bytes)
   return async (request, response, values) => {
     if (body !== undefined) requireMediaType(request, body)
     const bytes = (await readBytes?.(request, response)) ?? Buffer.alloc(0)
     const input = {
       params: values,
       query: readQuery(request.url, query),
-      body: decode(request, body, bytes),
+      body: decode(request, body, bytes, limits.depth),
       bytes,
     }
     const found = [
@@ -133,11 +131,11 @@ export function mediaTypesOf(body: NonNullable<Operation['body']>): readonly str
   return [body instanceof Form ? 'application/x-www-form-urlencoded' : 'application/json']
 }
 
-function decode(request: Request, body: Operation['body'], bytes: Buffer): unknown {
+function decode(request: Request, body: Operation['body'], bytes: Buffer, depth: number): unknown {
   if (body === undefined) return undefined
   if (body instanceof Raw) return { type: mediaType(request), bytes } satisfies RawContent
   if (body instanceof Form) return coerced(new URLSearchParams(bytes.toString()), body.schema as TObject)
-  if (bytes.length > 0) return parseJson(bytes)
+  if (bytes.length > 0) return parseJson(bytes, depth)
   // No body has no properties; where any may stand, it would empty what is there.
   return body.additionalProperties === true ? undefined : {}
 }

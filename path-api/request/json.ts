@@ -1,21 +1,23 @@
 import { ServiceError } from '../../schemas/errors.ts'
 
-const deepest = 32
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Parses a JSON body.
  *
- * @throws MalformedRequest for what is not JSON in UTF-8, cannot be kept, is nested deeper than 32 or names `__proto__`
+ * @throws MalformedRequest for what is not JSON in UTF-8, cannot be kept, is nested too deeply or names `__proto__`
  */
-export function parseJson(bytes: Buffer): unknown {
+export function parseJson(bytes: Buffer, depth: number): unknown {
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))
   } catch {
     throw new ServiceError('MalformedRequest', { detail: 'The body is not valid JSON in UTF-8.' })
   }
-  refuseTraps(value, 1)
+  if (isDeeper(value, depth)) {
+    throw new ServiceError('MalformedRequest', { detail: `The body is nested deeper than ${depth} levels.` })
+  }
+  refuseTraps(value)
   return value
 }
 
@@ -28,22 +30,22 @@ const isBent = (value: unknown): boolean =>
 /** Only an escape can bring half of a character into a text that was UTF-8. */
 const isWhole = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
-function refuseTraps(value: unknown, depth: number): void {
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1)))
+
+function refuseTraps(value: unknown): void {
   if (isBent(value)) {
     throw new ServiceError('MalformedRequest', {
       detail: 'The body holds a number or a text that cannot be kept.',
     })
   }
   if (typeof value !== 'object' || value === null) return
-  if (depth > deepest) {
-    throw new ServiceError('MalformedRequest', {
-      detail: `The body is nested deeper than ${deepest} levels.`,
-    })
-  }
   if (!Array.isArray(value) && Object.keys(value).some(isTrap)) {
     throw new ServiceError('MalformedRequest', {
       detail: 'The body holds a property name that is never allowed.',
     })
   }
-  for (const member of Object.values(value)) refuseTraps(member, depth + 1)
+  for (const member of Object.values(value)) refuseTraps(member)
 }

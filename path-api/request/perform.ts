@@ -6,7 +6,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { isUnchanged, parseIfMatch } from '../answer/etag.ts'
 import { Raw } from '../answer/media.ts'
 import { idempotencyKey, type Once, type Sameness } from '../limits/idempotency.ts'
-import { type Principal, permits } from '../operation/access.ts'
+import { type Principal, permits, requireReached } from '../operation/access.ts'
 import type { Context } from '../operation/context.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { Services } from '../operation/services.ts'
@@ -50,15 +50,18 @@ export function performer(operation: Operation, frame: Frame): Perform {
     await guard(operation, input, exchange, spend)
     if (!(await permits(operation.access, principal, input.params, services)))
       throw new ServiceError('NotFound')
+    const reached = new Set<string>()
     const facts = {
       ...services,
       ...factsOf(exchange, operation),
       principal,
-      caller: callerOf(exchange, principal),
+      caller: callerOf(exchange, principal, reached),
     }
     const rendered = await once(samenessOf(request, operation, principal, input), async (attempt) => {
       try {
-        return render(operation, await handle(input, { ...facts, ...attempt } as Context))
+        const result = await handle(input, { ...facts, ...attempt } as Context)
+        requireReached(operation, input.params, reached)
+        return render(operation, result)
       } catch (thrown) {
         return exchange.refuse(inInput(thrown, input))
       }
@@ -89,10 +92,14 @@ async function authenticate(
   return principal
 }
 
-function callerOf({ requestId }: Exchange, principal: Principal | undefined): Caller | undefined {
+function callerOf(
+  { requestId }: Exchange,
+  principal: Principal | undefined,
+  reached: Set<string>,
+): Caller | undefined {
   if (principal === undefined) return undefined
   const { mvUid: userId, roles, application } = principal
-  return { userId, roles, application, requestId }
+  return { userId, roles, application, requestId, onAccess: (ehrId) => reached.add(ehrId) }
 }
 
 /** @throws TooManyRequests */

@@ -18,7 +18,7 @@ export const picture = [
     source: 'Endpoints, Profile (persons)',
     access: 'person',
     body: pictureFile,
-    bodyLimit: 2 * 1024 * 1024,
+    limits: { bytes: 2 * 1024 * 1024 },
     reply: [201, Picture, 'versioned'],
     errors: ['RuleViolated'],
     handle: async ({ params: { mvUid }, body }, { caller, profiles }) => {

@@ -34,7 +34,7 @@ export const settings = [
     description: 'What was there before is replaced, and kept in the history.',
     access: 'plan:write',
     body: CarePlanSettings,
-    bodyLimit: 64 * 1024,
+    limits: { bytes: 64 * 1024 },
     reply: [200, CarePlanSettings, 'versioned'],
     errors: ['PreconditionFailed'],
     handle: async ({ params, body }, { caller, carePlans, ifMatch }) => {

@@ -8,7 +8,7 @@ import type { IfMatch } from '../store/decisions.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
-import { attemptOf } from '../store/resource.ts'
+import { accessesOf, attemptOf } from '../store/resource.ts'
 import { Store } from '../store/store.ts'
 import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records } from '../store/writing/transaction.ts'
@@ -98,8 +98,7 @@ export class Ehrs {
     const { db, audit } = this.#records
     if (!isAdmin(caller)) await this.#requireGoverning(caller, await this.get(caller, ehrId), 'query')
     else if ((await listAccess(db, ehrId, { limit: 1 })).items.length > 0) {
-      const look = { action: 'query', outcome: 'done' } as const
-      await audit.record(...attemptOf(AUDITED, caller, look, { id: ehrId }))
+      await audit.record(...accessesOf(AUDITED, caller, { action: 'query' }, [{ id: ehrId }]))
     } else await this.get({ ...caller, unrestricted: true }, ehrId)
     return listAccess(db, ehrId, page)
   }

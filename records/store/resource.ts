@@ -29,7 +29,7 @@ type What = Pick<Access, 'action' | 'asked'>
 /** Ids in one audit entry. */
 const MOST_IDS = 1000
 
-/** The audit entries of an access to records: one for each EHR that they belong to. */
+/** The audit entries of an access to records: one for each EHR that they belong to, of which the caller is told. */
 export function accessesOf(
   audited: Audited,
   caller: Caller,
@@ -44,6 +44,7 @@ export function accessesOf(
     const ids = byEhr.get(ehrId) ?? []
     ids.push(record.id as string)
     byEhr.set(ehrId, ids)
+    if (ehrId !== null) caller.onAccess?.(ehrId)
   }
   return [...byEhr].flatMap(([ehrId, ids]) =>
     chunks(ids).map((ids) => ({

@@ -120,6 +120,14 @@ describe('every operation', () => {
         await refusedBody(operation, '{"', 'no JSON')
         await refusedBody(operation, '[]', 'another type')
       })
+      it('refuses a body that is too large or nested too deeply', async () => {
+        const { bytes, depth } = operation.limits
+        const large = await sendJson(operation, { surprise: 'x'.repeat(bytes) })
+        assert.equal(large.status, 413, large.body)
+        const deep = await sendJson(operation, `{"surprise":${'['.repeat(depth)}${']'.repeat(depth)}}`)
+        assert.match(deep.body, /nested deeper/)
+        assert.equal(deep.status, 400)
+      })
       for (const [name, member] of Object.entries<TSchema>(schema.properties ?? {})) {
         it(`refuses a ${name} of a wrong type`, async () => {
           await refusedBody(operation, { ...example, [name]: wrongFor(member) }, 'wrong type')

@@ -7,7 +7,7 @@ import { sampleTokens, startSample } from './sample.ts'
 
 interface Document {
   openapi: string
-  paths: Record<string, Record<string, { operationId: string }>>
+  paths: Record<string, Record<string, { operationId: string; requestBody?: { description: string } }>>
 }
 
 describe('the frame of the path family', () => {
@@ -45,6 +45,17 @@ describe('the frame of the path family', () => {
       await refused(await put({ 'sec-fetch-site': 'cross-site' }), 403, 'cross-site-request')
       assert.equal((await put({ 'sec-fetch-site': 'same-origin' })).status, 200)
       assert.equal((await put({ origin: 'https://own.example' })).status, 200)
+    })
+    it('sends nothing of an EHR when no store was asked whether the caller may reach it', async () => {
+      const problem = await refused(await call('GET', '/sample/ehr/bob', asAnna), 500, 'internal')
+      assert.doesNotMatch(JSON.stringify(problem), /diagnosis/)
+      assert.equal((await call('GET', '/sample/ehr/anna', asAnna)).status, 200)
+    })
+    it('refuses, when it is declared, an EHR in the path that its access does not protect', () => {
+      const about = { id: 'getThing', method: 'get', summary: 'x', source: 'a test', reply: [204] } as const
+      const handle = () => {}
+      assert.throws(() => operation({ ...about, path: '/a/{ehrId}', access: 'user', handle }), /access user/)
+      assert.throws(() => operation({ ...about, path: '/a', access: 'ehr:read', handle }), /access ehr:read/)
     })
     it('hides what belongs to someone else and shows it to an administrator', async () => {
       await refused(await call('GET', '/sample/bob/note', asAnna), 404, 'not-found')
@@ -111,6 +122,19 @@ describe('the frame of the path family', () => {
       )
       const latin = { ...asAnna, 'content-type': 'application/json; charset=latin1' }
       await refused(await call('POST', '/sample/anna/note', latin, '{}'), 415, 'unsupported-media-type')
+    })
+    it('takes as much as the operation says, and says so in the documentation', async () => {
+      const post = (body: string) => call('POST', '/sample/composition', json, body)
+      const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+      assert.equal((await post(nested(200))).status, 204)
+      await refused(await post(nested(201)), 400, 'malformed-request')
+      assert.equal((await post(JSON.stringify({ a: 'x'.repeat(4_100_000) }))).status, 204)
+      await refused(await post(JSON.stringify({ a: 'x'.repeat(4_200_000) })), 413, 'content-too-large')
+      const { paths } = (await (await call('GET', '/openapi.json')).json()) as Document
+      assert.equal(
+        paths['/sample/composition']?.post?.requestBody?.description,
+        'At most 4 MB; JSON nested at most 200 levels.',
+      )
     })
     it('reads a form', async () => {
       const type = { 'content-type': 'application/x-www-form-urlencoded' }

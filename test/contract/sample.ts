@@ -95,12 +95,37 @@ const sampleOperations: Operation[] = [
     path: '/sample/{mvUid}/picture',
     summary: 'Bytes',
     body: raw('image/png'),
-    bodyLimit: 100,
+    limits: { bytes: 100 },
     reply: [204],
     errors: ['RuleViolated'],
     handle: ({ body: { type, bytes } }, { ifMatch }) => {
       if (ifMatch) throw new ServiceError('PreconditionFailed', { version: 1 })
       if (type !== 'image/png' || bytes.length !== 3) throw new ServiceError('RuleViolated')
+    },
+  }),
+  operation({
+    ...about,
+    id: 'addComposition',
+    method: 'post',
+    path: '/sample/composition',
+    summary: 'Takes more than others',
+    access: 'public',
+    body: Type.Object({}, { additionalProperties: true }),
+    limits: { bytes: 4 * 1024 * 1024, depth: 200 },
+    reply: [204],
+    handle() {},
+  }),
+  operation({
+    ...about,
+    id: 'getDiagnosisPastTheStores',
+    method: 'get',
+    path: '/sample/ehr/{ehrId}',
+    summary: 'Forgets to ask whether the caller may see the EHR, unless it is their own',
+    access: 'ehr:read',
+    reply: [200, Note],
+    handle: ({ params: { ehrId } }, { caller }) => {
+      if (ehrId === caller.userId) caller.onAccess?.(ehrId)
+      return { title: 'a diagnosis' }
     },
   }),
   list({

@@ -6,6 +6,8 @@ export interface Caller {
   /** The application or client that sent the request, as the audit shows it. */
   application: string
   requestId: string
+  /** Told of each EHR of whose data the caller was let reach something. */
+  onAccess?(ehrId: string): void
   /** Set for the service's own jobs and an administrator's restore: no access filter, audited all the same. */
   unrestricted?: true
 }
