@@ -57,7 +57,7 @@ export interface BodyLimits {
   depth: number
 }
 
-export const usualLimits: Readonly<BodyLimits> = { bytes: 1024 * 1024, depth: 32 }
+const usualLimits: Readonly<BodyLimits> = { bytes: 1024 * 1024, depth: 32 }
 
 interface Definition<
   Path extends string,
