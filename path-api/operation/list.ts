@@ -21,6 +21,12 @@ interface Found<T> {
   total?: number
 }
 
+/** The same page with each record as clients see it. */
+export const pageAs = <R, T>({ items, ...rest }: Found<R>, of: (record: R) => T): Found<T> => ({
+  ...rest,
+  items: items.map(of),
+})
+
 interface ListDefinition<
   Path extends string,
   P extends TProperties,

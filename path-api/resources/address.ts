@@ -1,7 +1,8 @@
 import { ownId } from '../../records/profiles/owner/owner.ts'
 import { Address, AddressCreate, AddressUpdate, addressFields } from '../../schemas/address.ts'
 import { answer } from '../answer/answer.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
+import { mounted } from '../operation/mounted.ts'
 import { type Operation, operation } from '../operation/operation.ts'
 import { type Mount, mounts, ownerOf, pathOf, requireSameId } from './belongings.ts'
 import { shown } from './representation.ts'
@@ -26,10 +27,8 @@ const operations: ((mount: Mount) => Operation)[] = [
       path: `${path}/address`,
       summary: `List the addresses ${whose}`,
       item: Address,
-      handle: async ({ params, page }, { caller, profiles }) => {
-        const found = await profiles.addresses.list(caller, ownerOf(params), page)
-        return { ...found, items: found.items.map(addressOf) }
-      },
+      handle: async ({ params, page }, { caller, profiles }) =>
+        pageAs(await profiles.addresses.list(caller, ownerOf(params), page), addressOf),
     }),
   ({ path, of, whose }) =>
     operation({
@@ -90,4 +89,4 @@ const operations: ((mount: Mount) => Operation)[] = [
     }),
 ]
 
-export const addresses = mounts.flatMap((mount) => operations.map((make) => make(mount)))
+export const addresses = mounted(mounts, ...operations)

@@ -1,5 +1,5 @@
 import { AccessEntry } from '../../schemas/access-entry.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
 
 export const audit = [
   list({
@@ -12,16 +12,14 @@ export const audit = [
     access: 'ehr:subject',
     item: AccessEntry,
     handle: async ({ params: { ehrId }, page }, { caller, ehrs }) => {
-      const { items, ...rest } = await ehrs.accesses(caller, ehrId, page)
-      return {
-        ...rest,
-        items: items.map(
-          ({ at, userId, application, action, type, ids, outcome, asked = null, requestId }) => ({
-            at: at.toISOString(),
-            ...{ userId, application, action, type, ids, outcome, asked, requestId },
-          }),
-        ),
-      }
+      const found = await ehrs.accesses(caller, ehrId, page)
+      return pageAs(
+        found,
+        ({ at, userId, application, action, type, ids, outcome, asked = null, requestId }) => ({
+          at: at.toISOString(),
+          ...{ userId, application, action, type, ids, outcome, asked, requestId },
+        }),
+      )
     },
   }),
 ]

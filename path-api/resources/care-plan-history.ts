@@ -13,7 +13,7 @@ import {
 } from '../../schemas/care-plan-resource.ts'
 import { changeOf, Restoration } from '../../schemas/change.ts'
 import { type Answer, answer } from '../answer/answer.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
 import { type Operation, operation } from '../operation/operation.ts'
 import { goalAnswer, planAnswer, taskOf } from './care-plan-representation.ts'
 import { inBoth, type Mount } from './mounts.ts'
@@ -64,13 +64,12 @@ function historyOf<W>({ name, what, path, former, ...kind }: Kind<W>): ((mount: 
         item,
         handle: async ({ params, page }, { caller, carePlans }) => {
           const found = await kind.recordsOf(carePlans).history(caller, keyOf(params), page)
-          const items = found.items.map(({ before, changed, announced = false, ...change }) => ({
+          return pageAs(found, ({ before, changed, announced = false, ...change }) => ({
             ...change,
             announced,
             changed: visible(changed),
             before: before && shown(former.properties, before),
           }))
-          return { ...found, items }
         },
       }),
     ({ base, of }) =>

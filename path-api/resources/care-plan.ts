@@ -8,7 +8,7 @@ import {
   ClosingWithContents,
 } from '../../schemas/care-plan-resource.ts'
 import { StatusEnum } from '../../schemas/enum.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
 import { answerWith, contentsOf, openOf, planAnswer, planOf, summaryOf } from './care-plan-representation.ts'
@@ -36,10 +36,8 @@ export const carePlans = inBoth(
       access: 'ehr:read',
       query: filters,
       item: CarePlanSummary,
-      handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) => {
-        const found = await carePlans.list(caller, ehrId, query, page)
-        return { ...found, items: found.items.map(summaryOf) }
-      },
+      handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) =>
+        pageAs(await carePlans.list(caller, ehrId, query, page), summaryOf),
     }),
   ({ base, of }) =>
     operation({

@@ -2,7 +2,8 @@ import { ownId } from '../../records/profiles/owner/owner.ts'
 import { asConnection } from '../../records/profiles/profiles.ts'
 import { Contact, ContactCreate, ContactUpdate, contactFields } from '../../schemas/contact.ts'
 import { answer } from '../answer/answer.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
+import { mounted } from '../operation/mounted.ts'
 import { type Operation, operation } from '../operation/operation.ts'
 import { type Mount, mounts, ownerOf, pathOf, requireSameId } from './belongings.ts'
 import { shown } from './representation.ts'
@@ -29,8 +30,7 @@ const operations: ((mount: Mount) => Operation)[] = [
       item: Contact,
       handle: async ({ params, page }, { caller, profiles }) => {
         const reader = asConnection(caller, params.mvUid)
-        const found = await profiles.contacts.list(reader, ownerOf(params), page)
-        return { ...found, items: found.items.map(contactOf) }
+        return pageAs(await profiles.contacts.list(reader, ownerOf(params), page), contactOf)
       },
     }),
   ({ path, of, whose }) =>
@@ -95,4 +95,4 @@ const operations: ((mount: Mount) => Operation)[] = [
     }),
 ]
 
-export const contacts = mounts.flatMap((mount) => operations.map((make) => make(mount)))
+export const contacts = mounted(mounts, ...operations)

@@ -1,7 +1,8 @@
 import type { StoredEhr } from '../../records/ehrs/ehrs.ts'
 import { EhrBody, EhrResource } from '../../schemas/ehr-resource.ts'
 import { answer } from '../answer/answer.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
+import { mounted } from '../operation/mounted.ts'
 import { operation } from '../operation/operation.ts'
 
 const source = 'Endpoints, EHR data; Endpoints, Medical data'
@@ -19,39 +20,39 @@ const both = [
 ] as const
 
 export const ehrs = [
-  ...both.flatMap(({ path, of }) => [
-    list({
-      id: `list${of}Ehrs`,
-      path,
-      summary: 'List the EHRs that the caller may see',
-      description:
-        'As their subject, as one who made them, or as a participant of a care plan; the newest first.',
-      source,
-      access: 'user',
-      item: EhrResource,
-      handle: async ({ page }, { caller, ehrs }) => {
-        const found = await ehrs.list(caller, page)
-        return { ...found, items: found.items.map(ehrOf) }
-      },
-    }),
-    operation({
-      id: `create${of}Ehr`,
-      method: 'post',
-      path,
-      summary: 'Create an EHR',
-      description:
-        'An EHR about somebody else, or about a person without an account, is written by its creator too.',
-      source,
-      access: 'user',
-      body: EhrBody,
-      reply: [201, EhrResource, 'versioned'],
-      errors: ['Conflict'],
-      handle: async ({ body: { subjectId } }, { caller, ehrs, newId }) => {
-        const ehr = await ehrs.create(caller, subjectId ?? caller.userId, newId())
-        return answer(ehrOf(ehr), { version: ehr.version, location: `/med/ehr/${ehr.id}` })
-      },
-    }),
-  ]),
+  ...mounted(
+    both,
+    ({ path, of }) =>
+      list({
+        id: `list${of}Ehrs`,
+        path,
+        summary: 'List the EHRs that the caller may see',
+        description:
+          'As their subject, as one who made them, or as a participant of a care plan; the newest first.',
+        source,
+        access: 'user',
+        item: EhrResource,
+        handle: async ({ page }, { caller, ehrs }) => pageAs(await ehrs.list(caller, page), ehrOf),
+      }),
+    ({ path, of }) =>
+      operation({
+        id: `create${of}Ehr`,
+        method: 'post',
+        path,
+        summary: 'Create an EHR',
+        description:
+          'An EHR about somebody else, or about a person without an account, is written by its creator too.',
+        source,
+        access: 'user',
+        body: EhrBody,
+        reply: [201, EhrResource, 'versioned'],
+        errors: ['Conflict'],
+        handle: async ({ body: { subjectId } }, { caller, ehrs, newId }) => {
+          const ehr = await ehrs.create(caller, subjectId ?? caller.userId, newId())
+          return answer(ehrOf(ehr), { version: ehr.version, location: `/med/ehr/${ehr.id}` })
+        },
+      }),
+  ),
   operation({
     id: 'deleteEhr',
     method: 'delete',

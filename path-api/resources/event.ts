@@ -4,7 +4,7 @@ import { id } from '../../schemas/common.ts'
 import { Event } from '../../schemas/event.ts'
 import { EventBody, EventReplacement, EventResource } from '../../schemas/event-resource.ts'
 import { answer } from '../answer/answer.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
 import { shown } from './representation.ts'
@@ -37,10 +37,8 @@ const lists = [
     access: 'ehr:read',
     query: { ...window, type, carePlanId },
     item: EventResource,
-    handle: async ({ params: { ehrId }, query, page }, { caller, events }) => {
-      const found = await events.list(caller, ehrId, query, page)
-      return { ...found, items: found.items.map(eventOf) }
-    },
+    handle: async ({ params: { ehrId }, query, page }, { caller, events }) =>
+      pageAs(await events.list(caller, ehrId, query, page), eventOf),
   }),
   list({
     id: 'listCarePlanEvents',
@@ -51,10 +49,8 @@ const lists = [
     access: 'plan:read',
     query: { ...window, type },
     item: EventResource,
-    handle: async ({ params: { ehrId, careplanId }, query, page }, { caller, events }) => {
-      const found = await events.list(caller, ehrId, { ...query, carePlanId: careplanId }, page)
-      return { ...found, items: found.items.map(eventOf) }
-    },
+    handle: async ({ params: { ehrId, careplanId }, query, page }, { caller, events }) =>
+      pageAs(await events.list(caller, ehrId, { ...query, carePlanId: careplanId }, page), eventOf),
   }),
   list({
     id: 'listParticipationEvents',
@@ -72,8 +68,7 @@ const lists = [
     item: EventResource,
     handle: async ({ params: { ehrId }, query, page }, { caller, events }) => {
       const { participant = caller.userId } = query
-      const found = await events.list(caller, ehrId, { ...query, participant }, page)
-      return { ...found, items: found.items.map(eventOf) }
+      return pageAs(await events.list(caller, ehrId, { ...query, participant }, page), eventOf)
     },
   }),
 ]

@@ -1,3 +1,4 @@
+import { mounted } from '../operation/mounted.ts'
 import type { Operation } from '../operation/operation.ts'
 
 /** Where the operations on EHRs are mounted that both path prefixes offer. */
@@ -14,4 +15,4 @@ const mounts: readonly Mount[] = [
 
 /** The same operations, below /ehr and below /med. */
 export const inBoth = (...operations: ((mount: Mount) => Operation)[]): Operation[] =>
-  mounts.flatMap((mount) => operations.map((make) => make(mount)))
+  mounted(mounts, ...operations)

@@ -1,6 +1,6 @@
 import { Connection, ConnectionCreate } from '../../schemas/network.ts'
 import { answer } from '../answer/answer.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 
 const about = { source: 'Endpoints, Profile (persons)', access: 'person' } as const
@@ -25,10 +25,8 @@ export const network = [
     path,
     summary: 'List the connections of a person, and the requests for one',
     item: Connection,
-    handle: async ({ params: { mvUid }, page }, { caller, profiles }) => {
-      const found = await profiles.network.list(caller, mvUid, page)
-      return { ...found, items: found.items.map(connectionOf) }
-    },
+    handle: async ({ params: { mvUid }, page }, { caller, profiles }) =>
+      pageAs(await profiles.network.list(caller, mvUid, page), connectionOf),
   }),
   operation({
     ...about,

@@ -7,7 +7,8 @@ import {
   ParticipationResource,
 } from '../../schemas/participation.ts'
 import { answer } from '../answer/answer.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
+import { mounted } from '../operation/mounted.ts'
 import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
 
@@ -46,10 +47,8 @@ const listing = ({ path, of }: Mount) =>
     access: 'plan:read',
     query: { status: Type.Optional(ParticipationStatusEnum) },
     item: ParticipationResource,
-    handle: async ({ params, query: { status }, page }, { caller, carePlans }) => {
-      const found = await carePlans.participants.list(caller, placeOf(params), status, page)
-      return { ...found, items: found.items.map(shown) }
-    },
+    handle: async ({ params, query: { status }, page }, { caller, carePlans }) =>
+      pageAs(await carePlans.participants.list(caller, placeOf(params), status, page), shown),
   })
 
 const adding = ({ path, of }: Mount) =>
@@ -120,6 +119,4 @@ const archiving = ({ path, of }: Mount) =>
       carePlans.participants.archive(caller, keyOf(params), { ifMatch }),
   })
 
-export const participants = mounts.flatMap((mount) =>
-  [listing, adding, showing, updating, archiving].map((make) => make(mount)),
-)
+export const participants = mounted(mounts, listing, adding, showing, updating, archiving)

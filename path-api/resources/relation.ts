@@ -8,7 +8,7 @@ import {
   relationFields,
 } from '../../schemas/relation.ts'
 import { answer } from '../answer/answer.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
 import { shown } from './representation.ts'
@@ -33,10 +33,8 @@ export const relations = [
     path,
     summary: 'List the relations of a person',
     item: Relation,
-    handle: async ({ params, page }, { caller, profiles }) => {
-      const found = await profiles.relations.list(caller, params.mvUid, page)
-      return { ...found, items: found.items.map(relationOf) }
-    },
+    handle: async ({ params, page }, { caller, profiles }) =>
+      pageAs(await profiles.relations.list(caller, params.mvUid, page), relationOf),
   }),
   operation({
     ...about,

@@ -3,7 +3,7 @@ import { Closing, TaskBody, TaskReplacement, TaskResource } from '../../schemas/
 import { id } from '../../schemas/common.ts'
 import { Task } from '../../schemas/task.ts'
 import { answer } from '../answer/answer.ts'
-import { list } from '../operation/list.ts'
+import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
 import { taskOf } from './care-plan-representation.ts'
@@ -49,10 +49,8 @@ export const tasks = inBoth(
       access: 'ehr:read',
       query: filters,
       item: TaskResource,
-      handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) => {
-        const found = await carePlans.tasks.todo(caller, ehrId, query, page)
-        return { ...found, items: found.items.map(taskOf) }
-      },
+      handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) =>
+        pageAs(await carePlans.tasks.todo(caller, ehrId, query, page), taskOf),
     }),
   ({ base, of }) =>
     operation({

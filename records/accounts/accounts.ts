@@ -7,7 +7,8 @@ import type { IfMatch } from '../store/decisions.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
 import { type Database, together } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
-import { decodeCursor, encodeCursor } from '../store/reading/cursor.ts'
+import { decodeCursor } from '../store/reading/cursor.ts'
+import { type PageOf, paged } from '../store/reading/listing.ts'
 import { changeOf, forgetChanges, keepChanges } from '../store/writing/history.ts'
 import type { EmailChanges } from './email-changes.ts'
 import { linksOf } from './login/identities.ts'
@@ -58,7 +59,7 @@ export class Accounts {
   async list(
     caller: Caller,
     { email, state }: { email?: string | undefined; state?: AccountState | undefined },
-    { limit, cursor, count }: { limit: number; cursor: string | undefined; count: boolean },
+    { limit, cursor, count }: PageOf,
   ) {
     const visible = isAdmin(caller) ? {} : { $eq: caller.userId }
     const beyond = cursor === undefined ? {} : { $gt: decodeCursor(LIST, cursor).id }
@@ -74,13 +75,8 @@ export class Accounts {
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()
-    const users = found.slice(0, limit)
-    const last = found.length > limit ? users.at(-1) : undefined
-    return {
-      items: await this.#shown(users),
-      next: last ? encodeCursor(LIST, { value: null, id: last._id }) : null,
-      ...(total === undefined ? {} : { total }),
-    }
+    const page = paged(LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
+    return { ...page, items: await this.#shown(page.items) }
   }
 
   /** Those with these ids or addresses that the caller may see. */

@@ -3,7 +3,8 @@ import type { Collection, Db } from 'mongodb'
 import type { Session } from '../../../schemas/login.ts'
 import { rolesOf } from '../../ehrs/roles.ts'
 import type { Database } from '../../store/documents/database.ts'
-import { decodeCursor, encodeCursor } from '../../store/reading/cursor.ts'
+import { decodeCursor } from '../../store/reading/cursor.ts'
+import { type PageOf, paged } from '../../store/reading/listing.ts'
 import type { Credentials } from '../user/credentials.ts'
 import { isDisabled, usersOf } from '../user/user.ts'
 
@@ -118,11 +119,7 @@ export class Sessions {
   }
 
   /** A person's sessions, by id. @throws MalformedRequest for a cursor of another list */
-  async list(
-    mvUid: string,
-    currentSid: string,
-    { limit, cursor, count }: { limit: number; cursor: string | undefined; count: boolean },
-  ) {
+  async list(mvUid: string, currentSid: string, { limit, cursor, count }: PageOf) {
     const matching = this.#alive({ _p_user: userPointer(mvUid) })
     const beyond = cursor === undefined ? {} : { _id: { $gt: decodeCursor(LIST, cursor).id } }
     const found = await this.#sessions
@@ -130,13 +127,9 @@ export class Sessions {
       .sort({ _id: 1 })
       .limit(limit + 1)
       .toArray()
-    const shown = found.slice(0, limit)
-    const last = found.length > limit ? shown.at(-1) : undefined
-    return {
-      items: shown.map((session) => this.#shown(session, currentSid)),
-      next: last ? encodeCursor(LIST, { value: null, id: last._id }) : null,
-      ...(count ? { total: await this.#sessions.countDocuments(matching) } : {}),
-    }
+    const total = count ? await this.#sessions.countDocuments(matching) : undefined
+    const page = paged(LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
+    return { ...page, items: page.items.map((session) => this.#shown(session, currentSid)) }
   }
 
   /** @returns whether there was one */

@@ -1,8 +1,8 @@
 import { type CarePlanTemplate, CarePlanTemplateFile } from '../../../schemas/care-plan-template.ts'
 import { checkOf } from '../../../schemas/registry.ts'
 import { inOneLine } from '../../../schemas/violation.ts'
-import { decodeCursor, encodeCursor, foreignCursor } from '../../store/reading/cursor.ts'
-import type { Page, PageOf } from '../../store/reading/listing.ts'
+import { decodeCursor, foreignCursor } from '../../store/reading/cursor.ts'
+import { type Page, type PageOf, paged } from '../../store/reading/listing.ts'
 import asthma from './asthma.json' with { type: 'json' }
 import healthyWeight from './healthy-weight.json' with { type: 'json' }
 import hypertension from './hypertension.json' with { type: 'json' }
@@ -49,13 +49,9 @@ export class CarePlanTemplates {
     const start =
       cursor === undefined ? 0 : all.findIndex(({ id }) => id === decodeCursor(LIST, cursor).id) + 1
     if (cursor !== undefined && start === 0) throw foreignCursor()
-    const found = all.slice(start, start + limit)
-    const last = start + limit < all.length ? found.at(-1) : undefined
-    return {
-      items: found.map((file) => inLanguage(file, language)),
-      next: last ? encodeCursor(LIST, { value: null, id: last.id }) : null,
-      ...(count && { total: all.length }),
-    }
+    const total = count ? all.length : undefined
+    const page = paged(LIST, all.slice(start), limit, ({ id }) => ({ value: null, id }), total)
+    return { ...page, items: page.items.map((file) => inLanguage(file, language)) }
   }
 
   get(id: string, language?: string): CarePlanTemplate | undefined {

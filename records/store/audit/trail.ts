@@ -1,8 +1,8 @@
 import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
 import { createGroups } from '../batching/group.ts'
 import { periodically } from '../batching/periodically.ts'
-import { after, decodeCursor, encodeCursor } from '../reading/cursor.ts'
-import type { Page, PageOf } from '../reading/listing.ts'
+import { after, decodeCursor } from '../reading/cursor.ts'
+import { type Page, type PageOf, paged } from '../reading/listing.ts'
 import type { Access, AuditEntry } from './chain.ts'
 import { type Lane, type Lanes, openLanes } from './lanes.ts'
 import { register, signHeads } from './registry.ts'
@@ -120,8 +120,6 @@ export async function listAccess(db: Db, ehrId: string, page: PageOf): Promise<P
     .sort({ at: -1, _id: -1 })
     .limit(page.limit + 1)
     .toArray()
-  const items = found.slice(0, page.limit)
-  const last = found.length > page.limit ? items.at(-1) : undefined
-  const total = page.count ? { total: await entriesOf(db).countDocuments({ ehrId }) } : {}
-  return { items, next: last ? encodeCursor('audit', { value: last.at, id: last._id }) : null, ...total }
+  const total = page.count ? await entriesOf(db).countDocuments({ ehrId }) : undefined
+  return paged('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
 }

@@ -34,6 +34,27 @@ export interface Page<R> {
   total?: number
 }
 
+/**
+ * The page that what was found makes. When one more was found than a page takes, there is a next one.
+ * @param list whose cursors these are
+ * @param positionOf where a page ends whose last one this is
+ */
+export function paged<R>(
+  list: string,
+  found: readonly R[],
+  limit: number,
+  positionOf: (last: R) => Position,
+  total: number | undefined,
+): Page<R> {
+  const items = found.slice(0, limit)
+  const last = found.length > limit ? items.at(-1) : undefined
+  return {
+    items,
+    next: last ? encodeCursor(list, positionOf(last)) : null,
+    ...(total === undefined ? {} : { total }),
+  }
+}
+
 /** The index that a list needs. Without `by` fields it leads with those who may read. */
 export function listIndex<T>(
   format: ParseFormat<T>,
@@ -77,14 +98,11 @@ export async function readPage<T>(
   const found = merged(await Promise.all(pages), key, direction)
   const counts = count ? matching.map((one) => documents.countDocuments(one, options)) : []
   const total = count ? (await Promise.all(counts)).reduce((sum, one) => sum + one) : undefined
-  const items = found.slice(0, limit)
-  const last = found.length > limit ? items.at(-1) : undefined
-  const position = last && { value: (last[key] ?? null) as Position['value'], id: last._id }
-  return {
-    items,
-    next: position ? encodeCursor(name, position) : null,
-    ...(total === undefined ? {} : { total }),
-  }
+  const positionOf = (last: ParseDocument): Position => ({
+    value: (last[key] ?? null) as Position['value'],
+    id: last._id,
+  })
+  return paged(name, found, limit, positionOf, total)
 }
 
 /** @throws MalformedRequest also for a position that no record of the list can have */

@@ -3,8 +3,8 @@ import type { ClientSession, Collection, Db } from 'mongodb'
 import type { Caller } from '../documents/caller.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import { decodeCursor, encodeCursor } from '../reading/cursor.ts'
-import type { Page, PageOf } from '../reading/listing.ts'
+import { decodeCursor } from '../reading/cursor.ts'
+import { type Page, type PageOf, paged } from '../reading/listing.ts'
 import { removeInSteps } from './remove-in-steps.ts'
 
 /** One write: who made which version of a record, when, and what it replaced. */
@@ -86,15 +86,11 @@ export async function listChanges(db: Db, record: RecordKey, page: PageOf): Prom
     .sort({ _id: -1 })
     .limit(page.limit + 1)
     .toArray()
-  const items = found.slice(0, page.limit)
-  const last = found.length > page.limit ? items.at(-1) : undefined
-  return {
-    items,
-    next: last ? encodeCursor(HISTORY, { value: last._id.slice(start.length), id: record.id }) : null,
-    ...(page.count && {
-      total: await changesOf(db).countDocuments({ _id: { $gte: start, $lt: endOf(record) } }),
-    }),
-  }
+  const total = page.count
+    ? await changesOf(db).countDocuments({ _id: { $gte: start, $lt: endOf(record) } })
+    : undefined
+  const positionOf = ({ _id }: Change) => ({ value: _id.slice(start.length), id: record.id })
+  return paged(HISTORY, found, page.limit, positionOf, total)
 }
 
 /** The record as it was at a former version, or null when that is not known. */
