@@ -6,7 +6,6 @@ import { changeOf } from '../store/writing/history.ts'
 import { inTransaction, type Records } from '../store/writing/transaction.ts'
 import { exportPerson } from './leaving/export.ts'
 import { forgetPerson } from './leaving/forget.ts'
-import { removeAll } from './leaving/remove-all.ts'
 import { isUser, Network } from './network.ts'
 import { closeLedger, noteRemoval, takeTurn } from './owner/ledger.ts'
 import { connectionRole } from './owner/owner.ts'
@@ -58,9 +57,8 @@ export class Profiles {
       await takeTurn(this.#records, tx, mvUid)
       const { id } = await this.relations.get(caller, mvUid, relationId, tx)
       await this.relations.store.remove(caller, { id }, { tx, ifMatch })
-      for (const { store } of [this.addresses, this.contacts]) {
-        await removeAll(store, caller, tx, { mvUid, relationId })
-      }
+      for (const belongings of [this.addresses, this.contacts])
+        await belongings.removeAll(caller, tx, { mvUid, relationId })
     })
   }
 

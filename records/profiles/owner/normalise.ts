@@ -9,16 +9,20 @@ import { ServiceError } from '../../../schemas/errors.ts'
  *
  * @throws RuleViolated when HTML is too long once it is sanitised
  */
-export function complete<S extends TObject>(schema: S, body: object): Static<S> {
-  return completed(schema, body, '') as Static<S>
+export function normalised<S extends TObject>(schema: S, body: object): Static<S> {
+  return normalisedValue(schema, body, '') as Static<S>
 }
 
-function completed(schema: TSchema, value: unknown, path: string): unknown {
+function normalisedValue(schema: TSchema, value: unknown, path: string): unknown {
   if (value === undefined || value === null) return null
   if (schema.type === 'object') {
     const members = Object.entries<TSchema>(schema.properties).map(([name, member]) => [
       name,
-      completed(member, (value as Record<string, unknown>)[name], path === '' ? name : `${path}.${name}`),
+      normalisedValue(
+        member,
+        (value as Record<string, unknown>)[name],
+        path === '' ? name : `${path}.${name}`,
+      ),
     ])
     return Object.fromEntries(members)
   }

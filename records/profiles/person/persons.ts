@@ -9,7 +9,7 @@ import { Store } from '../../store/store.ts'
 import { unlessMade } from '../../store/writing/once.ts'
 import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
 import { wasRemoved } from '../owner/ledger.ts'
-import { complete } from '../owner/normalise.ts'
+import { normalised } from '../owner/normalise.ts'
 import { service, sharedByConnection } from '../owner/owner.ts'
 
 const fields = Type.Object(personFields)
@@ -47,7 +47,7 @@ export class Persons {
    * @throws PreconditionFailed, also when a version is expected and there is none
    */
   async save(caller: Caller, mvUid: string, input: PersonInput, ifMatch: IfMatch): Promise<StoredPerson> {
-    const next = complete(fields, input)
+    const next = normalised(fields, input)
     const update = () =>
       this.store.update(caller, { id: mvUid }, ({ picture }) => ({ ...next, picture }), { ifMatch })
     try {
@@ -89,7 +89,7 @@ export class Persons {
     const user = await usersOf(this.#records.db).findOne({ _id: mvUid })
     if (user === null || (await wasRemoved(this.#records, mvUid))) return false
     const displayName = user.name ?? user.email.slice(0, user.email.indexOf('@'))
-    const person = complete(fields, { name: { displayName }, language: user.language })
+    const person = normalised(fields, { name: { displayName }, language: user.language })
     const self = { ...service, userId: mvUid }
     await this.store.create(self, { ...person, picture: false }, sharedByConnection(mvUid), { id: mvUid })
     return true

@@ -2,27 +2,13 @@ import { type Static, Type } from '@sinclair/typebox'
 import { type ContactCreate, contactFields } from '../../../schemas/contact.ts'
 import type { IfMatch } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
-import type { Saved } from '../../store/documents/parse-format.ts'
 import type { Where } from '../../store/reading/filter.ts'
-import type { Page, PageOf } from '../../store/reading/listing.ts'
-import { Store } from '../../store/store.ts'
-import { unlessMade } from '../../store/writing/once.ts'
-import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
-import { takeTurn } from '../owner/ledger.ts'
-import { complete } from '../owner/normalise.ts'
-import {
-  belonging,
-  keyOf,
-  type Owner,
-  ownedBy,
-  ownerFields,
-  privateTo,
-  sharedByConnection,
-} from '../owner/owner.ts'
+import type { Records, Transaction } from '../../store/writing/transaction.ts'
+import { keyOf, type Owner, ownerFields, privateTo, sharedByConnection } from '../owner/owner.ts'
+import { Belongings } from './belongings.ts'
 import { requireFittingValue } from './contact-value.ts'
 import type { Relations } from './relations.ts'
 
-const fields = Type.Object(contactFields)
 const StoredContact = Type.Object({ ...ownerFields, ...contactFields })
 type StoredContact = Static<typeof StoredContact>
 
@@ -34,54 +20,26 @@ class ChangesPlace extends Error {}
  * whoever writes at the same time: a new one takes over, the first one is it at once, and when it goes, changes its
  * type or no longer wants to be it, the oldest other one follows.
  */
-export class Contacts {
-  readonly #records: Records
-  readonly #relations: Relations
-  readonly store
-
+export class Contacts extends Belongings<typeof StoredContact> {
   constructor(records: Records, relations: Relations) {
-    this.#records = records
-    this.#relations = relations
-    this.store = new Store(records, {
-      collection: 'profile.contacts',
-      schema: StoredContact,
-      lists: { own: { by: ['owner'], sort: 'createdAt', order: 'asc' } },
-    })
-  }
-
-  /** @throws NotFound when the owner is a relation that is not there */
-  async list(caller: Caller, owner: Owner, page: PageOf): Promise<Page<Saved<StoredContact>>> {
-    await this.#relations.require(caller, owner)
-    return this.store.list(caller, 'own', { where: ownedBy(owner), ...page })
-  }
-
-  /** @throws NotFound */
-  get(caller: Caller, owner: Owner, id: string, tx?: Transaction) {
-    return this.store.get(caller, keyOf(owner, id), { tx })
+    super(records, relations, 'profile.contacts', StoredContact)
   }
 
   /** @throws NotFound when the owner is a relation that is not there; RuleViolated for a value of another type */
   create(caller: Caller, owner: Owner, input: ContactCreate, newId: string) {
     requireFittingValue(input)
-    const next = { ...complete(fields, input), ...ownedBy(owner) }
-    const id = belonging(owner.mvUid, newId)
+    const next = this.ofInput(owner, input)
     const permissions = owner.relationId === null ? sharedByConnection(owner.mvUid) : privateTo(owner.mvUid)
-    return unlessMade(
-      () =>
-        inTransaction(this.#records, async (tx) => {
-          await takeTurn(this.#records, tx, owner.mvUid)
-          await this.#relations.require(caller, owner, tx)
-          const primary = await this.#settle(caller, tx, next, id)
-          return this.store.create(caller, { ...next, primary }, permissions, { tx, id })
-        }),
-      () => this.get(caller, owner, newId),
-    )
+    return this.createInTurn(caller, owner, newId, permissions, async (tx, id) => ({
+      ...next,
+      primary: await this.#settle(caller, tx, next, id),
+    }))
   }
 
   /** @throws NotFound; PreconditionFailed; RuleViolated for a value of another type */
   async update(caller: Caller, owner: Owner, id: string, input: ContactCreate, ifMatch: IfMatch) {
     requireFittingValue(input)
-    const next = { ...complete(fields, input), ...ownedBy(owner) }
+    const next = this.ofInput(owner, input)
     const key = keyOf(owner, id)
     const keepPlace = (now: StoredContact) => {
       if (now.type !== next.type || now.primary !== next.primary) throw new ChangesPlace()
@@ -92,8 +50,7 @@ export class Contacts {
     } catch (error) {
       if (!(error instanceof ChangesPlace)) throw error
     }
-    return inTransaction(this.#records, async (tx) => {
-      await takeTurn(this.#records, tx, owner.mvUid)
+    return this.inTurn(owner, async (tx) => {
       const before = await this.store.get(caller, key, { tx })
       const primary = await this.#settle(caller, tx, next, key.id)
       if (before.primary && before.type !== next.type) await this.#promoteOldest(caller, tx, before)
@@ -103,8 +60,7 @@ export class Contacts {
 
   /** @throws NotFound; PreconditionFailed */
   remove(caller: Caller, owner: Owner, id: string, ifMatch: IfMatch): Promise<void> {
-    return inTransaction(this.#records, async (tx) => {
-      await takeTurn(this.#records, tx, owner.mvUid)
+    return this.inTurn(owner, async (tx) => {
       const before = await this.get(caller, owner, id, tx)
       await this.store.remove(caller, keyOf(owner, id), { tx, ifMatch })
       if (before.primary) await this.#promoteOldest(caller, tx, before)

@@ -9,7 +9,7 @@ import { Store } from '../../store/store.ts'
 import { unlessMade } from '../../store/writing/once.ts'
 import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
 import { relationNumber } from '../owner/ledger.ts'
-import { complete } from '../owner/normalise.ts'
+import { normalised } from '../owner/normalise.ts'
 import { belonging, type Owner, privateTo } from '../owner/owner.ts'
 
 const fields = Type.Object(relationFields)
@@ -69,7 +69,7 @@ export class Relations {
       () =>
         inTransaction(this.#records, async (tx) => {
           const relationId = await relationNumber(this.#records, tx, mvUid, number)
-          const relation = { ...complete(fields, input), mvUid, relationId }
+          const relation = { ...normalised(fields, input), mvUid, relationId }
           return this.store.create(caller, relation, privateTo(mvUid), { tx, id })
         }),
       () => this.store.get(caller, { id }),
@@ -85,7 +85,7 @@ export class Relations {
     ifMatch: IfMatch,
   ) {
     const { id } = await this.get(caller, mvUid, relationId)
-    const next = { ...complete(fields, input), mvUid, relationId }
+    const next = { ...normalised(fields, input), mvUid, relationId }
     return this.store.update(caller, { id, mvUid }, () => next, { ifMatch })
   }
 }

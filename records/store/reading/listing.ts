@@ -25,7 +25,7 @@ export interface PageQuery<T> {
 }
 
 /** Which part of a list is asked for. */
-export type PageOf = Omit<PageQuery<unknown>, 'where'>
+export type PageOf = Omit<PageQuery<unknown>, 'where' | 'either'>
 
 export interface Page<R> {
   items: R[]
