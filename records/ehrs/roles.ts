@@ -1,5 +1,5 @@
-import { EventEmitter } from 'node:events'
-import type { ClientSession, Collection } from 'mongodb'
+import type { EventEmitter } from 'node:events'
+import type { ClientSession, Collection, MongoClient } from 'mongodb'
 import type { Database } from '../store/documents/database.ts'
 import { type ParseDocument, storedPermissions } from '../store/documents/parse-format.ts'
 import { ehrRole, planRole } from './access.ts'
@@ -14,12 +14,17 @@ interface Membership {
 const memberships = ({ db }: Database, of: 'users' | 'roles'): Collection<Membership> =>
   db.collection<Membership>(`_Join:${of}:_Role`)
 
-/** Tells when who holds which role has changed in this process: what is cached of it has to be read anew. */
-export const roleChanges = new EventEmitter<{ changed: [] }>()
+/** The client, which all share who work on one database, carries the news. */
+const newsOf = (client: MongoClient) => client as unknown as EventEmitter<{ rolesChanged: [] }>
+
+/** Has `changed` called when who holds which role has changed in this process: what is cached of it is out of date. */
+export function onRoleChange({ client }: Pick<Database, 'client'>, changed: () => void): void {
+  newsOf(client).on('rolesChanged', changed)
+}
 
 /** Once the transaction is over: before, nobody else sees the change. */
-function tell(session: ClientSession): void {
-  session.once('ended', () => roleChanges.emit('changed'))
+function tell({ client }: Database, session: ClientSession): void {
+  session.once('ended', () => newsOf(client).emit('rolesChanged'))
 }
 
 /** Makes what is asked about each role and each membership quick to answer. */
@@ -46,7 +51,7 @@ const membership = (owningId: string, relatedId: string): Membership => ({
   relatedId,
 })
 
-/** The roles of a new EHR; the creator writes it, when he is not its subject anyway. */
+/** The roles of a new EHR; the creator writes it, unless they are its subject anyway. */
 export async function createEhrRoles(
   database: Database,
   session: ClientSession,
@@ -57,7 +62,7 @@ export async function createEhrRoles(
   await roles(database).insertMany(made, { session })
   if (writerId === undefined) return
   await memberships(database, 'users').insertOne(membership(ehrRole(ehrId, 'write'), writerId), { session })
-  tell(session)
+  tell(database, session)
 }
 
 /** Removes roles, who holds them and what they were part of. */
@@ -70,7 +75,7 @@ export async function removeRoles(
   await memberships(database, 'users').deleteMany({ owningId: { $in: names } }, { session })
   await memberships(database, 'roles').deleteMany({ owningId: { $in: names } }, { session })
   await memberships(database, 'roles').deleteMany({ relatedId: { $in: names } }, { session })
-  tell(session)
+  tell(database, session)
 }
 
 /** Gives or takes a role of the service as a whole; the role itself is made when it is first given. */
@@ -89,7 +94,7 @@ export async function setRole(
   } else {
     await memberships(database, 'users').deleteMany({ owningId: _id, relatedId: userId }, { session })
   }
-  tell(session)
+  tell(database, session)
 }
 
 /**
@@ -113,7 +118,7 @@ export async function setPlanRole(
 /** Takes all roles of a user who is removed. */
 export async function leaveRoles(database: Database, session: ClientSession, userId: string): Promise<void> {
   await memberships(database, 'users').deleteMany({ relatedId: userId }, { session })
-  tell(session)
+  tell(database, session)
 }
 
 /** The names of all roles that a user holds, those that come with another role included. */

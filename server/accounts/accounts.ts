@@ -12,7 +12,7 @@ import { Passwords } from '../../records/accounts/passwords.ts'
 import { Registrations } from '../../records/accounts/registration.ts'
 import { createBackground } from '../../records/accounts/user/background.ts'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
-import { roleChanges } from '../../records/ehrs/roles.ts'
+import { onRoleChange } from '../../records/ehrs/roles.ts'
 import type { Config } from '../config/config.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -51,7 +51,10 @@ export async function openAccounts(options: AccountsOptions) {
   const sessions = new Sessions(database, credentials, clock)
   watchSessions(database.adapter, () => sessions.changed())
   const onFault = (err: unknown) => log.error({ err }, 'Parse Server may know former roles for 5 s')
-  roleChanges.on('changed', () => void credentials.forgetRoles().catch(onFault))
+  onRoleChange(database, () => {
+    sessions.changed()
+    void credentials.forgetRoles().catch(onFault)
+  })
   const background = createBackground((err) => log.error({ err }, 'Work after an answer has failed'))
   const { refreshTokens, emailChanges, identities, unknownAddresses } = await collections(options, clock)
   const shared = { db, database, credentials, sessions, emailChanges, sendMail, background, clock }

@@ -1,5 +1,3 @@
-import { roleChanges } from '../../../records/ehrs/roles.ts'
-
 type Write = (className: string, ...rest: unknown[]) => Promise<unknown>
 
 /** The writes of Parse Server's storage adapter that end sessions and change who holds which role. */
@@ -8,8 +6,8 @@ export type WatchedAdapter = Record<'deleteObjectsByQuery' | 'upsertOneObject', 
 const ofRoles = ['_Role', '_Join:users:_Role', '_Join:roles:_Role']
 
 /**
- * Tells when sessions end or roles change in this process, also when Parse Server does it: by the class family's
- * logout, by its password reset, by the master key. It has no hook for all of them; all pass its storage adapter.
+ * Tells when Parse Server ends sessions or changes roles in this process: by the class family's logout, by its password
+ * reset, by the master key. It has no hook for all of them; all pass its storage adapter.
  */
 export function watchSessions(adapter: WatchedAdapter, changed: () => void): void {
   const telling = (write: Write, watched: readonly string[]): Write => {
@@ -24,5 +22,4 @@ export function watchSessions(adapter: WatchedAdapter, changed: () => void): voi
   const { deleteObjectsByQuery, upsertOneObject } = adapter
   adapter.deleteObjectsByQuery = telling(deleteObjectsByQuery.bind(adapter), ['_Session', ...ofRoles])
   adapter.upsertOneObject = telling(upsertOneObject.bind(adapter), ofRoles)
-  roleChanges.on('changed', changed)
 }
