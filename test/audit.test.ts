@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { verifyAudit } from '../records/store/audit/verifier.ts'
-import { classesOf, ehrOf, newPlan, newPressure } from './class-family/client.ts'
-import { config, newUser, request, service, type TestUser } from './helper.ts'
+import { ehrOf, newPlan, newPressure } from './harness/care/by-class-family.ts'
+import { classesOf } from './harness/clients/class-family.ts'
+import { newPerson, type Person } from './harness/people/people.ts'
+import { config, request, service } from './harness/service/service.ts'
 
 /** A line of the audit: `read CarePlan done`, by whom, of what. */
 interface Line {
@@ -13,14 +15,14 @@ interface Line {
 }
 
 describe('the audit of the class family', () => {
-  let patient: TestUser
-  let stranger: TestUser
+  let patient: Person
+  let stranger: Person
   let ehrId: string
   let carePlanId: string
   let pressureId: string
 
   before(async () => {
-    ;[patient, stranger] = await Promise.all([newUser(), newUser()])
+    ;[patient, stranger] = await Promise.all([newPerson(), newPerson()])
     ehrId = await ehrOf(patient)
     ;({ carePlanId } = await newPlan(patient))
     const { body } = await classesOf(patient).post('BloodPressure', newPressure(carePlanId)).expect(201)
@@ -48,7 +50,7 @@ describe('the audit of the class family', () => {
     assert.deepEqual(more, [])
     assert.deepEqual(line, {
       what: 'read BloodPressure done',
-      userId: patient.id,
+      userId: patient.mvUid,
       ids: [pressureId],
       requestId: 'request-of-a-test',
       asked: null,
@@ -109,7 +111,7 @@ describe('the audit of the class family', () => {
   it('knows what a stranger asked for in vain', async () => {
     const lines = await linesOf(() => classesOf(stranger).get('CarePlan', carePlanId).expect(404), {
       ehrId,
-      userId: stranger.id,
+      userId: stranger.mvUid,
       ids: carePlanId,
     })
     assert.deepEqual(

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { assertError } from './class-family/client.ts'
 import {
   byClass,
   createByClass,
@@ -12,8 +11,9 @@ import {
   type Shown,
   shownBy,
 } from './family-kinds.ts'
-import { ok, type Patient } from './path-family/clinic.ts'
-import { refused } from './path-family/people.ts'
+import type { Patient } from './harness/care/patients.ts'
+import { assertError } from './harness/clients/class-family.ts'
+import { ok, refused } from './harness/clients/path-family.ts'
 
 type Status = 'COMPLETED' | 'CANCELLED'
 

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { assertError, moment } from './class-family/client.ts'
 import {
   agree,
   byClass,
@@ -12,18 +11,11 @@ import {
   type Shown,
   shownBy,
 } from './family-kinds.ts'
-import { service } from './helper.ts'
-import {
-  etagOf,
-  letIn,
-  newGoal,
-  newPatient,
-  newPlan,
-  newTask,
-  ok,
-  type Patient,
-} from './path-family/clinic.ts'
-import { newAdmin, newPerson, type Person, refused } from './path-family/people.ts'
+import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from './harness/care/patients.ts'
+import { assertError, moment } from './harness/clients/class-family.ts'
+import { etagOf, ok, refused } from './harness/clients/path-family.ts'
+import { newAdmin, newPerson, type Person } from './harness/people/people.ts'
+import { service } from './harness/service/service.ts'
 
 describe('both families', () => {
   let patient: Patient

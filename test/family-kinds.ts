@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { type ClassName, classes } from '../schemas/classes.ts'
-import { classesOf, moment } from './class-family/client.ts'
-import { keys } from './helper.ts'
-import { etagOf, newGoal, newPatient, newPlan, ok, type Patient } from './path-family/clinic.ts'
-import type { Answer, Person } from './path-family/people.ts'
+import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
+import { classesOf, moment } from './harness/clients/class-family.ts'
+import { type Answer, etagOf, ok } from './harness/clients/path-family.ts'
+import type { Person } from './harness/people/people.ts'
+import { keys } from './harness/service/service.ts'
 
 export type Shown = Record<string, unknown>
 

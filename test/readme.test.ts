@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { type ServiceProcess, startProcess, stopProcess } from './process.ts'
+import { type ServiceProcess, startProcess, stopProcess } from './harness/service/process.ts'
 
 const run = promisify(execFile)
 

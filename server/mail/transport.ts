@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import nodemailer from 'nodemailer'
 import type { Config } from '../config/config.ts'
@@ -52,7 +52,9 @@ function outbox(config: Config, log: Log): Transport {
         directory,
         `${new Date().toISOString().replaceAll(':', '-')}-${randomUUID().slice(0, 8)}.eml`,
       )
-      await writeFile(file, message as Buffer, { mode: 0o600 })
+      // Who looks into the outbox finds whole mails.
+      await writeFile(`${file}.part`, message as Buffer, { mode: 0o600 })
+      await rename(`${file}.part`, file)
       log.info(
         { file, link: /https?:\/\/\S+/.exec(mail.text)?.[0] },
         'No SMTP_URL: mail written to the outbox',

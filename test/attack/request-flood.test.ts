@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { keys, newUser, type TestUser } from '../helper.ts'
-import { type ServiceProcess, stopProcess } from '../process.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { type ServiceProcess, stopProcess } from '../harness/service/process.ts'
+import { keys } from '../harness/service/service.ts'
 import { startNeighbour } from './neighbour.ts'
 
 /** Requests without end, to either family. The limits are the same; parts of a batch count like requests. */
 describe('attack: a flood of requests', function suite() {
   this.timeout(60_000)
-  let user: TestUser
+  let user: Person
   let service: ServiceProcess
 
   const call = (path: string, headers: Record<string, string>, body?: object) =>
@@ -24,7 +25,7 @@ describe('attack: a flood of requests', function suite() {
     service = await startNeighbour(env)
   }
   before(async () => {
-    user = await newUser()
+    user = await newPerson()
   })
   afterEach(() => stopProcess(service))
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { keys, newAddress, newUser, password, request } from '../helper.ts'
-import { assertError } from './client.ts'
+import { assertError } from '../harness/clients/class-family.ts'
+import { newAddress, newPerson, password } from '../harness/people/people.ts'
+import { keys, request } from '../harness/service/service.ts'
 
 const signUp = (body: Record<string, unknown>) =>
   request()
@@ -33,7 +34,7 @@ describe('sign-up', () => {
   })
 
   it('takes names in any case for the same account', async () => {
-    const { email } = await newUser()
+    const { email } = await newPerson()
     const upper = email.toUpperCase()
     const login = request().post('/1/login').set(keys()).send({ username: upper, password })
     assert.equal((await login.expect(200)).body.username, email)

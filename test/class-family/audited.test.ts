@@ -1,18 +1,20 @@
 import assert from 'node:assert/strict'
-import { config, newUser, request, service, type TestUser } from '../helper.ts'
-import { classesOf, ehrOf, moment, newPlan, newPressure } from './client.ts'
+import { ehrOf, newPlan, newPressure } from '../harness/care/by-class-family.ts'
+import { classesOf, moment } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { config, request, service } from '../harness/service/service.ts'
 
 /** What could be read past the audit: by pointers, subqueries, values, numbers, odd paths, the master key. */
 describe('the audit of the class family, where no object of the class is shown', () => {
-  let patient: TestUser
-  let stranger: TestUser
+  let patient: Person
+  let stranger: Person
   let ehrId: string
   let carePlanId: string
   let pressureId: string
   let customId: string
 
   before(async () => {
-    ;[patient, stranger] = await Promise.all([newUser(), newUser()])
+    ;[patient, stranger] = await Promise.all([newPerson(), newPerson()])
     ;({ ehrId, carePlanId } = await newPlan(patient))
     const mine = classesOf(patient)
     pressureId = (await mine.post('BloodPressure', newPressure(carePlanId)).expect(201)).body.objectId

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Response } from 'supertest'
 import { CLASS_NAMES, classes } from '../../schemas/classes.ts'
-import { newUser, request, type TestUser } from '../helper.ts'
-import { classesOf, ehrOf, newPlan, newPressure } from './client.ts'
+import { ehrOf, newPlan, newPressure } from '../harness/care/by-class-family.ts'
+import { classesOf } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { request } from '../harness/service/service.ts'
 
 const NAMES = [...new Set(CLASS_NAMES.flatMap((name) => Object.keys(classes[name].stored.properties)))]
 const ODD_NAMES = [
@@ -52,12 +54,12 @@ function assertAnswered({ status, body: answer }: Response, sent: unknown): void
 }
 
 describe('bad input', () => {
-  let user: TestUser
+  let user: Person
   let valid: Record<string, unknown>
   let ids: Record<string, string>
 
   before(async () => {
-    user = await newUser()
+    user = await newPerson()
     const { ehrId, carePlanId } = await newPlan(user)
     const { post } = classesOf(user)
     valid = { ...newPressure(carePlanId), ehrId, name: 'x', modelClassName: 'Model', temperatureUnit: 'Cel' }

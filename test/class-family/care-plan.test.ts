@@ -1,17 +1,20 @@
 import assert from 'node:assert/strict'
-import { givePlanRole, newUser, service, type TestUser } from '../helper.ts'
-import { assertError, classesOf, ehrOf, moment, newPlan, newPressure } from './client.ts'
+import { ehrOf, newPlan, newPressure } from '../harness/care/by-class-family.ts'
+import { letIn } from '../harness/care/patients.ts'
+import { assertError, classesOf, moment } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 const countIn = (collection: string, filter: object) =>
   service.db.collection(collection).countDocuments(filter)
 
 describe('CarePlan', () => {
-  let owner: TestUser
-  let stranger: TestUser
+  let owner: Person
+  let stranger: Person
   let ehrId: string
 
   before(async () => {
-    ;[owner, stranger] = await Promise.all([newUser(), newUser()])
+    ;[owner, stranger] = await Promise.all([newPerson(), newPerson()])
     ehrId = await ehrOf(owner)
   })
 
@@ -167,11 +170,11 @@ describe('CarePlan', () => {
   })
 
   describe('with participants', () => {
-    let nurse: TestUser
-    let reader: TestUser
+    let nurse: Person
+    let reader: Person
 
     before(async () => {
-      ;[nurse, reader] = await Promise.all([newUser(), newUser()])
+      ;[nurse, reader] = await Promise.all([newPerson(), newPerson()])
     })
 
     it('shows the plan and what is registered in it to its readers, and the EHR, but no other plan', async () => {
@@ -179,7 +182,7 @@ describe('CarePlan', () => {
       const { body } = await classesOf(owner)
         .post('BloodPressure', newPressure(shared.carePlanId))
         .expect(201)
-      await givePlanRole(shared.carePlanId, reader.id, 'read')
+      await letIn(shared.carePlanId, reader, 'read')
       const seen = classesOf(reader)
       await seen.get('CarePlan', shared.carePlanId).expect(200)
       await seen.get('BloodPressure', body.objectId).expect(200)
@@ -194,7 +197,7 @@ describe('CarePlan', () => {
 
     it('lets its writers register in it, and in nothing else', async () => {
       const [shared, other] = [await newPlan(owner), await newPlan(owner)]
-      await givePlanRole(shared.carePlanId, nurse.id, 'write')
+      await letIn(shared.carePlanId, nurse, 'write')
       const { post } = classesOf(nurse)
       const { body } = await post('BloodPressure', newPressure(shared.carePlanId)).expect(201)
       await classesOf(owner).get('BloodPressure', body.objectId).expect(200)

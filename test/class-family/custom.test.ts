@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
-import { newUser, type TestUser } from '../helper.ts'
-import { assertError, classesOf, newPlan } from './client.ts'
+import { newPlan } from '../harness/care/by-class-family.ts'
+import { assertError, classesOf } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
 
 describe('Custom', () => {
-  let owner: TestUser
+  let owner: Person
   let context: { ehrId: string; carePlanId: string; modelClassName: string }
 
   const create = (payload: unknown) => classesOf(owner).post('Custom', { ...context, payload })
 
   before(async () => {
-    owner = await newUser()
+    owner = await newPerson()
     context = { ...(await newPlan(owner)), modelClassName: 'SleepDiary' }
   })
 
@@ -64,7 +65,7 @@ describe('Custom', () => {
     const odd: object[] = [
       { a: { __op: 'Increment', amount: 1 } },
       { a: { __op: 'Delete' } },
-      { a: { __type: 'Pointer', className: '_User', objectId: owner.id } },
+      { a: { __type: 'Pointer', className: '_User', objectId: owner.mvUid } },
       { a: { __type: 'Date', iso: 'never' } },
       { a: { __type: 'Object', className: 'Ehr' } },
       { a: { __type: 'Bytes', base64: '%%%' } },

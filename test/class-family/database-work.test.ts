@@ -1,19 +1,21 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
 import { sweepRemovals } from '../../records/ehrs/removal.ts'
-import { assertNoScan, commandsOf } from '../database-commands.ts'
-import { newUser, service, type TestUser } from '../helper.ts'
-import { classesOf, ehrOf, newPlan, newPressure } from './client.ts'
+import { ehrOf, newPlan, newPressure } from '../harness/care/by-class-family.ts'
+import { classesOf } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { assertNoScan, commandsOf } from '../harness/service/database-commands.ts'
+import { service } from '../harness/service/service.ts'
 
 const named = (commands: Document[]) => commands.map(({ commandName }) => commandName)
 
 describe('the work of the database', () => {
-  let user: TestUser
+  let user: Person
   let carePlanId: string
   let pressureId: string
 
   before(async () => {
-    user = await newUser()
+    user = await newPerson()
     ;({ carePlanId } = await newPlan(user))
     pressureId = (await classesOf(user).post('BloodPressure', newPressure(carePlanId)).expect(201)).body
       .objectId
@@ -45,7 +47,7 @@ describe('the work of the database', () => {
       const other = (await post('Ehr', { subjectId: 'patient 30' }).expect(201)).body.objectId
       await list('CarePlan', { ehrId: other }).expect(200)
       await remove('Ehr', ehrId).expect(200)
-      await newUser()
+      await newPerson()
     })
     assert.ok(commands.length > 40)
     await assertNoScan(commands)

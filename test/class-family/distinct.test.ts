@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { newSdk, newUser, request, type TestUser } from '../helper.ts'
+import { newSdk } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { request } from '../harness/service/service.ts'
 
 describe('class family: distinct', () => {
-  let user: TestUser
+  let user: Person
   before(async () => {
-    user = await newUser()
+    user = await newPerson()
     const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
     const ehrId = ehr.objectId
     const plan = await request()
@@ -89,7 +91,7 @@ describe('class family: distinct', () => {
   })
 
   it('tells nothing of the objects of others', async () => {
-    const stranger = await newUser()
+    const stranger = await newPerson()
     const { body } = await request()
       .get('/1/classes/Custom')
       .set(stranger.headers)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { config, keys, newAddress, newUser, password, request, service, type TestUser } from '../helper.ts'
-import { newAdmin } from '../path-family/people.ts'
-import { assertError, classesOf, ehrOf, newPlan, newPressure } from './client.ts'
+import { ehrOf, newPlan, newPressure } from '../harness/care/by-class-family.ts'
+import { assertError, classesOf } from '../harness/clients/class-family.ts'
+import { newAddress, newAdmin, newPerson, type Person, password } from '../harness/people/people.ts'
+import { config, keys, request, service } from '../harness/service/service.ts'
 
 const login = (email: string) => request().post('/1/login').set(keys()).send({ username: email, password })
 const ehrsAbout = (subjectId: string) => service.db.collection('Ehr').find({ subjectId }).toArray()
@@ -9,23 +10,23 @@ const countIn = (collection: string, filter: object) =>
   service.db.collection(collection).countDocuments(filter)
 
 describe('Ehr', () => {
-  let owner: TestUser
-  let stranger: TestUser
+  let owner: Person
+  let stranger: Person
 
   before(async () => {
-    ;[owner, stranger] = await Promise.all([newUser(), newUser()])
+    ;[owner, stranger] = await Promise.all([newPerson(), newPerson()])
   })
 
   describe('of an account', () => {
     it('comes with the sign-up, once, for the user alone', async () => {
-      const user = await newUser()
+      const user = await newPerson()
       const ehrId = await ehrOf(user)
       const { body } = await classesOf(user).get('Ehr', ehrId).expect(200)
-      assert.deepEqual([body.subjectId, body.version], [user.id, 1])
-      assert.deepEqual(body.ACL[user.id], { read: true, write: true })
+      assert.deepEqual([body.subjectId, body.version], [user.mvUid, 1])
+      assert.deepEqual(body.ACL[user.mvUid], { read: true, write: true })
       assertError(await classesOf(stranger).get('Ehr', ehrId), 101)
       await login(user.email).expect(200)
-      assert.equal((await ehrsAbout(user.id)).length, 1)
+      assert.equal((await ehrsAbout(user.mvUid)).length, 1)
     })
 
     it('comes once when the same sign-up is sent many times at once', async () => {
@@ -43,7 +44,7 @@ describe('Ehr', () => {
     })
 
     it('is made up for at the next logins when the sign-up did not get that far', async () => {
-      const user = await newUser()
+      const user = await newPerson()
       const ehrId = await ehrOf(user)
       await service.db.collection('Ehr').deleteOne({ _id: ehrId as never })
       await service.db.collection('_Role').deleteMany({ name: { $regex: `^ehr-${ehrId}` } })
@@ -53,19 +54,19 @@ describe('Ehr', () => {
     })
 
     it('does not come back once it has been deleted', async () => {
-      const user = await newUser()
+      const user = await newPerson()
       await classesOf(user)
         .delete('Ehr', await ehrOf(user))
         .expect(200)
       await login(user.email).expect(200)
-      assert.deepEqual(await ehrsAbout(user.id), [])
+      assert.deepEqual(await ehrsAbout(user.mvUid), [])
     })
 
     it('is not for the client to name', async () => {
       const email = newAddress()
       const signUp = { username: email, email, password, ehrId: await ehrOf(owner) }
       assertError(await request().post('/1/users').set(keys()).send(signUp), 142, /ehrId/)
-      const update = request().put(`/1/users/${stranger.id}`).set(stranger.headers)
+      const update = request().put(`/1/users/${stranger.mvUid}`).set(stranger.headers)
       assert.notEqual((await update.send({ ehrId: await ehrOf(owner) })).status, 200)
     })
   })
@@ -82,7 +83,7 @@ describe('Ehr', () => {
     })
 
     it('about a user is read and written by that user too', async () => {
-      const { body } = await classesOf(owner).post('Ehr', { subjectId: stranger.id }).expect(201)
+      const { body } = await classesOf(owner).post('Ehr', { subjectId: stranger.mvUid }).expect(201)
       await classesOf(stranger).get('Ehr', body.objectId).expect(200)
       const plan = await classesOf(stranger)
         .post('CarePlan', { ehrId: body.objectId, name: 'Mine' })
@@ -99,7 +100,8 @@ describe('Ehr', () => {
         { ...keys(), 'X-Parse-Master-Key': config.masterKey },
       ]
       for (const headers of deleters) {
-        const { objectId } = (await classesOf(owner).post('Ehr', { subjectId: stranger.id }).expect(201)).body
+        const { objectId } = (await classesOf(owner).post('Ehr', { subjectId: stranger.mvUid }).expect(201))
+          .body
         assertError(await classesOf(owner).delete('Ehr', objectId), 119, /^Only its subject/)
         await classesOf(owner).get('Ehr', objectId).expect(200)
         await classesOf({ headers }).delete('Ehr', objectId).expect(200)
@@ -130,15 +132,15 @@ describe('Ehr', () => {
   it('does not change its subject', async () => {
     const ehrId = await ehrOf(owner)
     const { put } = classesOf(owner)
-    assertError(await put('Ehr', ehrId, { subjectId: stranger.id }), 142, 'subjectId may not be changed')
+    assertError(await put('Ehr', ehrId, { subjectId: stranger.mvUid }), 142, 'subjectId may not be changed')
     assertError(await put('Ehr', ehrId, { ACL: { '*': { read: true } }, subjectId: 'x' }), 142)
     const { body } = await put('Ehr', ehrId, { ACL: { '*': { read: true } } }).expect(200)
     assert.equal(body.ACL['*'], undefined)
-    assertError(await classesOf(stranger).put('Ehr', ehrId, { subjectId: stranger.id }), 101)
+    assertError(await classesOf(stranger).put('Ehr', ehrId, { subjectId: stranger.mvUid }), 101)
   })
 
   it('leaves nothing behind of what is being registered while it is deleted', async () => {
-    const user = await newUser()
+    const user = await newPerson()
     const { ehrId, carePlanId } = await newPlan(user)
     const { post } = classesOf(user)
     const work = Array.from({ length: 24 }, (_, i) => {
@@ -152,7 +154,7 @@ describe('Ehr', () => {
   })
 
   it('takes with it all that is registered under it', async () => {
-    const user = await newUser()
+    const user = await newPerson()
     const { ehrId, carePlanId } = await newPlan(user)
     const { post } = classesOf(user)
     await post('Goal', { ehrId, carePlanId, name: 'Goal' }).expect(201)

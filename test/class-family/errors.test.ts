@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest } from 'node:http'
-import { keys, newUser, request, service, type TestUser } from '../helper.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { keys, request, service } from '../harness/service/service.ts'
 
 /** Sends bytes as they are, which a well-behaved client would not. */
 function raw(
@@ -35,10 +36,10 @@ function raw(
 }
 
 describe('class family: errors', () => {
-  let user: TestUser
+  let user: Person
   let json: Record<string, string>
   before(async () => {
-    user = await newUser()
+    user = await newPerson()
     json = { ...user.headers, 'Content-Type': 'application/json' }
   })
 

@@ -1,19 +1,22 @@
 import assert from 'node:assert/strict'
-import { givePlanRole, newUser, service, type TestUser } from '../helper.ts'
-import { call } from '../path-family/people.ts'
-import { assertError, classesOf, moment, newPlan } from './client.ts'
+import { newPlan } from '../harness/care/by-class-family.ts'
+import { letIn } from '../harness/care/patients.ts'
+import { assertError, classesOf, moment } from '../harness/clients/class-family.ts'
+import { call } from '../harness/clients/path-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 const [start, end] = [moment('2026-03-01T08:30:00.000Z'), moment('2026-03-01T09:00:00.000Z')]
 const participants = [{ mvUid: 'bW81kPzQ7e', status: 'INVITED' }]
 
 describe('Event', () => {
-  let owner: TestUser
-  let nurse: TestUser
+  let owner: Person
+  let nurse: Person
   let context: { ehrId: string; carePlanId: string }
   before(async () => {
-    ;[owner, nurse] = await Promise.all([newUser(), newUser()])
+    ;[owner, nurse] = await Promise.all([newPerson(), newPerson()])
     context = await newPlan(owner)
-    await givePlanRole(context.carePlanId, nurse.id, 'write')
+    await letIn(context.carePlanId, nurse, 'write')
   })
   const sent = (more: object = {}) => ({
     ...{ ...context, type: 'appointment', title: 'Check-up', start, end, participants },

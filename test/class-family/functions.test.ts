@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
-import { keys, newUser, request, type TestUser } from '../helper.ts'
-import { assertError, functionOf } from './client.ts'
+import { assertError, functionOf } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { keys, request } from '../harness/service/service.ts'
 
 describe('functions', () => {
-  let user: TestUser
+  let user: Person
 
   before(async () => {
-    user = await newUser()
+    user = await newPerson()
   })
 
   it('are called at both addresses and answer in result', async () => {

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { newUser, type TestUser } from '../helper.ts'
-import { assertError, classesOf, moment, newPlan } from './client.ts'
+import { newPlan } from '../harness/care/by-class-family.ts'
+import { assertError, classesOf, moment } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
 
 describe('Goal', () => {
-  let owner: TestUser
-  let stranger: TestUser
+  let owner: Person
+  let stranger: Person
   let context: { ehrId: string; carePlanId: string }
 
   const newGoal = async () =>
@@ -15,7 +16,7 @@ describe('Goal', () => {
     ).body
 
   before(async () => {
-    ;[owner, stranger] = await Promise.all([newUser(), newUser()])
+    ;[owner, stranger] = await Promise.all([newPerson(), newPerson()])
     context = await newPlan(owner)
   })
 

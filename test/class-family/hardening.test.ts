@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
-import { config, keys, newAddress, newUser, password, request, service, type TestUser } from '../helper.ts'
+import { newAddress, newPerson, type Person, password } from '../harness/people/people.ts'
+import { config, keys, request, service } from '../harness/service/service.ts'
 
 /** One test for each class of defects that Parse Server 9 has had: they must not come back with an update. */
 describe('class family: known classes of defects', () => {
-  let user: TestUser
-  let other: TestUser
+  let user: Person
+  let other: Person
   before(async () => {
-    user = await newUser()
-    other = await newUser()
+    user = await newPerson()
+    other = await newPerson()
   })
 
   it('identity providers: no forged token, whatever its algorithm or audience, makes an account or logs in', async () => {
@@ -42,7 +43,7 @@ describe('class family: known classes of defects', () => {
   it('sessions: none is immortal', async () => {
     for (const body of [
       { expiresAt: null },
-      { user: { __type: 'Pointer', className: '_User', objectId: other.id } },
+      { user: { __type: 'Pointer', className: '_User', objectId: other.mvUid } },
     ]) {
       const made = await request().post('/1/classes/_Session').set(user.headers).send(body)
       assert.ok(made.status >= 400 && made.status < 500, JSON.stringify(made.body))
@@ -150,7 +151,7 @@ describe('class family: known classes of defects', () => {
     }
     for (const keysAsked of ['email', 'authData', '_hashed_password', 'sessionToken']) {
       const { body } = await request()
-        .get(`/1/users/${other.id}`)
+        .get(`/1/users/${other.mvUid}`)
         .set(user.headers)
         .query({ keys: keysAsked })
       assert.doesNotMatch(JSON.stringify(body), /example\.org|\$2b/)

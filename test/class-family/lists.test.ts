@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { config, keys, newUser, request, type TestUser } from '../helper.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { config, keys, request } from '../harness/service/service.ts'
 
 describe('class family: lists', () => {
-  let user: TestUser
+  let user: Person
   let ehrId: string
   let carePlanId: string
   const names = ['a', 'b', 'c', 'd', 'e']
 
   before(async () => {
-    user = await newUser()
+    user = await newPerson()
     const ehrs = await request().get('/1/classes/Ehr').set(user.headers).expect(200)
     ehrId = ehrs.body.results[0].objectId
     const plan = await create('CarePlan', { ehrId, name: 'plan' })
@@ -216,7 +217,7 @@ describe('class family: lists', () => {
   })
 
   it('shows nobody else any of it', async () => {
-    const stranger = await newUser()
+    const stranger = await newPerson()
     const { body } = await request()
       .get('/1/classes/Custom')
       .set({ ...keys(), 'X-Parse-Session-Token': stranger.sessionToken })

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
-import { followLink, keys, mailTo, newAddress, newUser, password, request, type TestUser } from '../helper.ts'
+import { followLink, mailTo } from '../harness/people/mail.ts'
+import { newAddress, newPerson, type Person, password } from '../harness/people/people.ts'
+import { keys, request } from '../harness/service/service.ts'
 
 describe('class family: sign-up and login', () => {
-  let user: TestUser
+  let user: Person
   before(async () => {
-    user = await newUser()
+    user = await newPerson()
   })
 
   for (const path of ['/1/login', '/1/Login', '/Login', '/login']) {
     it(`POST ${path} answers the user and a session token`, async () => {
       const { status, body } = await request().post(path).set(keys()).send({ username: user.email, password })
       assert.equal(status, 200)
-      assert.equal(body.objectId, user.id)
+      assert.equal(body.objectId, user.mvUid)
       assert.match(body.sessionToken, /^r:/)
       assert.equal(body.password, undefined)
       await request()
@@ -42,7 +44,7 @@ describe('class family: sign-up and login', () => {
     it(`the function at ${path} does the same`, async () => {
       const { status, body } = await request().post(path).set(keys()).send({ username: user.email, password })
       assert.equal(status, 200)
-      assert.equal(body.result.objectId, user.id)
+      assert.equal(body.result.objectId, user.mvUid)
       assert.match(body.result.sessionToken, /^r:/)
       assert.equal(body.result.password, undefined)
     })
@@ -107,7 +109,7 @@ describe('class family: sign-up and login', () => {
   })
 
   it('two hundred wrong passwords lock the account and never break anything', async () => {
-    const victim = await newUser()
+    const victim = await newPerson()
     const answers = []
     for (let batch = 0; batch < 10; batch++)
       answers.push(

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { followLink, keys, mailTo, newAddress, newUser, password, request } from '../helper.ts'
+import { followLink, mailTo } from '../harness/people/mail.ts'
+import { newAddress, newPerson, password } from '../harness/people/people.ts'
+import { keys, request } from '../harness/service/service.ts'
 
 describe('class family: mails', () => {
   it('confirms an address from the mailed link, in text and in HTML', async () => {
@@ -33,7 +35,7 @@ describe('class family: mails', () => {
   })
 
   it('resets a password from the mailed link through the page, and ends every session', async () => {
-    const user = await newUser()
+    const user = await newPerson()
     const known = await request().post('/1/requestPasswordReset').set(keys()).send({ email: user.email })
     assert.equal(known.status, 200)
     const unknown = await request().post('/1/requestPasswordReset').set(keys()).send({ email: newAddress() })

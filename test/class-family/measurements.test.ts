@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
-import { newUser, type TestUser } from '../helper.ts'
-import { assertError, classesOf, moment, newPlan, newPressure } from './client.ts'
+import { newPlan, newPressure } from '../harness/care/by-class-family.ts'
+import { assertError, classesOf, moment } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
 
 const timestamp = moment('2026-01-02T03:04:05.000Z')
 
 describe('measurements', () => {
-  let owner: TestUser
-  let stranger: TestUser
+  let owner: Person
+  let stranger: Person
   let ehrId: string
   let carePlanId: string
 
   before(async () => {
-    ;[owner, stranger] = await Promise.all([newUser(), newUser()])
+    ;[owner, stranger] = await Promise.all([newPerson(), newPerson()])
     ;({ ehrId, carePlanId } = await newPlan(owner))
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ServiceProcess, startProcess, stopProcess } from '../process.ts'
+import { type ServiceProcess, startProcess, stopProcess } from '../harness/service/process.ts'
 
 describe('the open test environment', function suite() {
   this.timeout(60_000)

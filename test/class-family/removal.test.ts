@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { removeWithAll, sweepRemovals } from '../../records/ehrs/removal.ts'
-import { newUser, service, type TestUser } from '../helper.ts'
-import { assertError, classesOf, ehrOf, newPlan, newPressure } from './client.ts'
+import { ehrOf, newPlan, newPressure } from '../harness/care/by-class-family.ts'
+import { assertError, classesOf } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 const countIn = (collection: string, filter: object) =>
   service.db.collection(collection).countDocuments(filter)
 
 describe('removal', () => {
-  let owner: TestUser
+  let owner: Person
 
   before(async () => {
-    owner = await newUser()
+    owner = await newPerson()
   })
 
   it('is over for everyone at once, and finished later when the process ends in between', async () => {
@@ -18,7 +20,7 @@ describe('removal', () => {
     const { objectId } = (await classesOf(owner).post('BloodPressure', newPressure(carePlanId)).expect(201))
       .body
     const database = { client: service.client, db: service.db }
-    await removeWithAll(database, 'CarePlan', carePlanId, owner.id)
+    await removeWithAll(database, 'CarePlan', carePlanId, owner.mvUid)
     assertError(await classesOf(owner).get('CarePlan', carePlanId), 101)
     assertError(await classesOf(owner).get('BloodPressure', objectId), 101)
     assert.equal(await countIn('CarePlan', { _id: carePlanId }), 1)
@@ -42,7 +44,7 @@ describe('removal', () => {
         withSession: () => Promise.reject(new Error('no database')),
       } as unknown as typeof service.client,
     }
-    await assert.rejects(removeWithAll(broken, 'CarePlan', carePlanId, owner.id), /no database/)
+    await assert.rejects(removeWithAll(broken, 'CarePlan', carePlanId, owner.mvUid), /no database/)
     const { body } = await classesOf(owner).post('BloodPressure', newPressure(carePlanId)).expect(201)
     await classesOf(owner).get('BloodPressure', body.objectId).expect(200)
   })

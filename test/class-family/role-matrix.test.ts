@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { exampleOf } from '../../path-api/documentation/example.ts'
 import type { Access } from '../../path-api/operation/access.ts'
 import { CLASS_NAMES, type ClassName, classes } from '../../schemas/classes.ts'
-import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../cast.ts'
-import { keys, request } from '../helper.ts'
-import { ok } from '../path-family/clinic.ts'
+import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../harness/care/cast.ts'
+import { ok } from '../harness/clients/path-family.ts'
+import { keys, request } from '../harness/service/service.ts'
 
 type Action = 'create' | 'read' | 'update' | 'delete'
 

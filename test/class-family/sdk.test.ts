@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import type ParseSdk from 'parse/node'
-import { newSdk, newUser, type TestUser } from '../helper.ts'
-import { ehrOf, newPlan } from './client.ts'
+import { ehrOf, newPlan } from '../harness/care/by-class-family.ts'
+import { newSdk } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
 
 describe('the class family by the JavaScript SDK', () => {
-  let user: TestUser
+  let user: Person
   let Parse: typeof ParseSdk
   let session: { sessionToken: string }
 
@@ -12,7 +13,7 @@ describe('the class family by the JavaScript SDK', () => {
     new Parse.Object(className, values)
 
   before(async () => {
-    user = await newUser()
+    user = await newPerson()
     Parse = newSdk()
     session = { sessionToken: user.sessionToken }
   })
@@ -83,7 +84,7 @@ describe('the class family by the JavaScript SDK', () => {
   })
 
   it('deletes an EHR with everything in it', async () => {
-    const ehr = newObject('Ehr', { subjectId: user.id })
+    const ehr = newObject('Ehr', { subjectId: user.mvUid })
     await ehr.save(null, session)
     const plan = newObject('CarePlan', { ehrId: ehr.id, name: 'Plan' })
     await plan.save(null, session)

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { config, keys, newUser, request, service, type TestUser } from '../helper.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { config, keys, request, service } from '../harness/service/service.ts'
 
 describe('class family: keys and sessions', () => {
-  let user: TestUser
+  let user: Person
   before(async () => {
-    user = await newUser()
+    user = await newPerson()
   })
 
   const guarded: [string, string][] = [
@@ -94,7 +95,7 @@ describe('class family: keys and sessions', () => {
   })
 
   it('ends with logout, everywhere and at once', async () => {
-    const leaver = await newUser()
+    const leaver = await newPerson()
     await request().get('/1/users/me').set(leaver.headers).expect(200)
     await request().post('/1/logout').set(leaver.headers).expect(200)
     const { status, body } = await request().get('/1/users/me').set(leaver.headers)
@@ -105,7 +106,7 @@ describe('class family: keys and sessions', () => {
   it('ends at its time, and the session never lacks one', async () => {
     const session = await service.db.collection('_Session').findOne({ _session_token: user.sessionToken })
     assert.ok(session?.expiresAt instanceof Date)
-    const late = await newUser()
+    const late = await newPerson()
     await service.db
       .collection('_Session')
       .updateOne({ _session_token: late.sessionToken }, { $set: { expiresAt: new Date(0) } })

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { newUser, service, type TestUser } from '../helper.ts'
-import { assertError, classesOf, moment, newPlan } from './client.ts'
+import { newPlan } from '../harness/care/by-class-family.ts'
+import { assertError, classesOf, moment } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 describe('Task', () => {
-  let owner: TestUser
-  let stranger: TestUser
+  let owner: Person
+  let stranger: Person
   let context: { ehrId: string; carePlanId: string; goalId: string }
 
   const newGoal = async (plan: object): Promise<string> =>
@@ -15,7 +17,7 @@ describe('Task', () => {
     ).body.objectId
 
   before(async () => {
-    ;[owner, stranger] = await Promise.all([newUser(), newUser()])
+    ;[owner, stranger] = await Promise.all([newPerson(), newPerson()])
     const plan = await newPlan(owner)
     context = { ...plan, goalId: await newGoal(plan) }
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { service } from '../helper.ts'
+import { service } from '../harness/service/service.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 

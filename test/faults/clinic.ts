@@ -3,7 +3,7 @@ import type { Db, MongoClient } from 'mongodb'
 import { type User, usersOf } from '../../records/accounts/user/user.ts'
 import { setRole } from '../../records/ehrs/roles.ts'
 import { newId } from '../../records/store/documents/ids.ts'
-import { password } from '../helper.ts'
+import { password } from '../harness/people/people.ts'
 import type { Answer, Call, Victim } from './victim.ts'
 
 /** An EHR about somebody of its own, and what there is in it. */

@@ -1,6 +1,6 @@
 import { randomUUID as newSecret } from 'node:crypto'
-import { freePort } from '../helper.ts'
-import { newDataDir, startProcess } from '../process.ts'
+import { freePort } from '../harness/service/port.ts'
+import { newDataDir, startProcess } from '../harness/service/process.ts'
 
 /** How far a request got: what it was about to do, in this order; see stops.ts. */
 export interface Progress {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { followLink, keys, mailTo, newAddress, password, request, service } from '../helper.ts'
-import { call, logIn, mailAbout, newAdmin, newPerson, type Person, refused, tokenIn } from './people.ts'
+import { call, refused } from '../harness/clients/path-family.ts'
+import { followLink, mailAbout, mailTo, tokenIn } from '../harness/people/mail.ts'
+import { logIn, newAddress, newAdmin, newPerson, type Person, password } from '../harness/people/people.ts'
+import { keys, request, service } from '../harness/service/service.ts'
 
 const at = (mvUid: string) => `/auth/account/${mvUid}`
 

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { password, request, service } from '../helper.ts'
-import { letIn, newPatient, newPlan, ok, type Patient } from './clinic.ts'
-import { newPerson, type Person } from './people.ts'
+import { letIn, newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
+import { ok } from '../harness/clients/path-family.ts'
+import { newPerson, type Person, password } from '../harness/people/people.ts'
+import { request, service } from '../harness/service/service.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 

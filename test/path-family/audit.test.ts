@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { service } from '../helper.ts'
-import { letIn, newPatient, newPlan, ok, type Patient } from './clinic.ts'
-import { newAdmin, newPerson, type Person, refused } from './people.ts'
+import { letIn, newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
+import { ok, refused } from '../harness/clients/path-family.ts'
+import { newAdmin, newPerson, type Person } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 interface Entry {
   at: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { service } from '../helper.ts'
-import { auditOf, newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { placesIn, refused } from './people.ts'
+import { auditOf, newGoal, newPatient, newPlan, newTask, type Patient } from '../harness/care/patients.ts'
+import { ok, placesIn, refused } from '../harness/clients/path-family.ts'
+import { service } from '../harness/service/service.ts'
 
 type Kept = { _id: string; [field: string]: unknown }
 type Part = { status: string; version: number }

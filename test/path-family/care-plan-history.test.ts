@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { refused } from './people.ts'
+import { newGoal, newPatient, newPlan, newTask, type Patient } from '../harness/care/patients.ts'
+import { ok, refused } from '../harness/clients/path-family.ts'
 
 describe('the history of care plans, goals and tasks', () => {
   let patient: Patient

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
-import { service } from '../helper.ts'
-import { auditOf, etagOf, letIn, newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { newPerson, type Person, placesIn, refused } from './people.ts'
+import {
+  auditOf,
+  letIn,
+  newGoal,
+  newPatient,
+  newPlan,
+  newTask,
+  type Patient,
+} from '../harness/care/patients.ts'
+import { etagOf, ok, placesIn, refused } from '../harness/clients/path-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 const full = {
   name: 'Lower blood pressure',

@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Document } from 'mongodb'
 import { sweepRemovedEhrs } from '../../records/ehrs/removed.ts'
 import { removeEntriesBefore } from '../../records/store/audit/checkpoint.ts'
-import { assertNoScan, commandsOf } from '../database-commands.ts'
-import { config, service } from '../helper.ts'
-import { newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { newAdmin, newPerson } from './people.ts'
+import { newGoal, newPatient, newPlan, newTask, type Patient } from '../harness/care/patients.ts'
+import { ok } from '../harness/clients/path-family.ts'
+import { newAdmin, newPerson } from '../harness/people/people.ts'
+import { assertNoScan, commandsOf } from '../harness/service/database-commands.ts'
+import { config, service } from '../harness/service/service.ts'
 
 const named = (commands: Document[]) =>
   commands.map((command) => `${command.commandName} ${command[command.commandName]}`).sort()

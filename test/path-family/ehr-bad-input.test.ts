@@ -4,9 +4,10 @@ import { Form, Raw } from '../../path-api/answer/media.ts'
 import { exampleOf } from '../../path-api/documentation/example.ts'
 import type { Operation } from '../../path-api/operation/operation.ts'
 import { table } from '../../path-api/table.ts'
-import { forgedCursors, spoiled } from '../nasty.ts'
-import { newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { newPerson, placesIn } from './people.ts'
+import { newGoal, newPatient, newPlan, newTask, type Patient } from '../harness/care/patients.ts'
+import { ok, placesIn } from '../harness/clients/path-family.ts'
+import { forgedCursors, spoiled } from '../harness/nasty.ts'
+import { newPerson } from '../harness/people/people.ts'
 
 /** What is closed takes nothing more: closing comes last. */
 const closesLast = (one: Operation, other: Operation) =>

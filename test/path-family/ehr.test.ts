@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { removedEhrs, sweepRemovedEhrs } from '../../records/ehrs/removed.ts'
-import { service } from '../helper.ts'
-import { auditOf, etagOf, letIn, newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { newAdmin, newPerson, type Person, refused } from './people.ts'
+import {
+  auditOf,
+  letIn,
+  newGoal,
+  newPatient,
+  newPlan,
+  newTask,
+  type Patient,
+} from '../harness/care/patients.ts'
+import { etagOf, ok, refused } from '../harness/clients/path-family.ts'
+import { newAdmin, newPerson, type Person } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 describe('EHRs', () => {
   let patient: Patient

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { commandsOf } from '../database-commands.ts'
-import { service } from '../helper.ts'
-import { auditOf, etagOf, letIn, newPatient, newPlan, ok, type Patient } from './clinic.ts'
-import { newPerson, type Person, refused } from './people.ts'
+import { auditOf, letIn, newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
+import { etagOf, ok, refused } from '../harness/clients/path-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { commandsOf } from '../harness/service/database-commands.ts'
+import { service } from '../harness/service/service.ts'
 
 const event = {
   type: 'appointment',

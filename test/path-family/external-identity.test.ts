@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { decodeJwt, generateKeyPair, importJWK, SignJWT, UnsecuredJWT } from 'jose'
-import { config, followLink, mailTo, newAddress, service } from '../helper.ts'
+import { type Answer, call, refused } from '../harness/clients/path-family.ts'
+import { followLink, mailTo } from '../harness/people/mail.ts'
+import { as, logIn, newAddress, newAdmin, newPerson, register } from '../harness/people/people.ts'
+import { config, service } from '../harness/service/service.ts'
 import { client, redirectUri, startProvider, type TestProvider } from './oidc.ts'
-import { type Answer, as, call, logIn, newAdmin, newPerson, refused, register } from './people.ts'
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('base64url')
 const random = () => randomBytes(32).toString('base64url')

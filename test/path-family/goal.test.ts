@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { etagOf, newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { refused } from './people.ts'
+import { newGoal, newPatient, newPlan, newTask, type Patient } from '../harness/care/patients.ts'
+import { etagOf, ok, refused } from '../harness/clients/path-family.ts'
 
 const full = { name: 'Walk', description: 'Daily', dueDate: '2026-06-01', notes: 'With the dog' }
 

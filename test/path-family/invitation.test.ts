@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
-import { followLink, mailTo, newAddress, password } from '../helper.ts'
-import { call, logIn, logInAs, newAdmin, newPerson, type Person, refused, tokenIn } from './people.ts'
+import { call, refused } from '../harness/clients/path-family.ts'
+import { followLink, mailTo, tokenIn } from '../harness/people/mail.ts'
+import {
+  logIn,
+  logInAs,
+  newAddress,
+  newAdmin,
+  newPerson,
+  type Person,
+  password,
+} from '../harness/people/people.ts'
 
 const at = (mvUid: string) => `/auth/account/${mvUid}`
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { newAddress, service } from '../helper.ts'
-import { call, logIn, newPerson, refused } from './people.ts'
+import { call, refused } from '../harness/clients/path-family.ts'
+import { logIn, newAddress, newPerson } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 describe('login with a password', () => {
   it('gives tokens for both families', async () => {

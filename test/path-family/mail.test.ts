@@ -3,9 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import PostalMime from 'postal-mime'
 import { render } from '../../server/mail/render.ts'
 import { type TemplateName, templates } from '../../server/mail/templates.ts'
-import { freePort, newAddress, password } from '../helper.ts'
-import { type ServiceProcess, startProcess, stopProcess } from '../process.ts'
-import { startSmtp } from '../smtp.ts'
+import { newAddress, password } from '../harness/people/people.ts'
+import { startSmtp } from '../harness/people/smtp.ts'
+import { freePort } from '../harness/service/port.ts'
+import { type ServiceProcess, startProcess, stopProcess } from '../harness/service/process.ts'
 
 const placeholders = (template: object) =>
   [...new Set(JSON.stringify(template).match(/\{\{\w+\}\}/g) ?? [])].sort()

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { classesOf } from '../class-family/client.ts'
-import { keys, service } from '../helper.ts'
-import { auditOf, etagOf, newGoal, newPatient, newPlan, ok, type Patient } from './clinic.ts'
-import { call, mailAbout, newAdmin, newPerson, type Person, placesIn, refused } from './people.ts'
+import { auditOf, newGoal, newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
+import { classesOf } from '../harness/clients/class-family.ts'
+import { call, etagOf, ok, placesIn, refused } from '../harness/clients/path-family.ts'
+import { mailAbout } from '../harness/people/mail.ts'
+import { newAdmin, newPerson, type Person } from '../harness/people/people.ts'
+import { keys, service } from '../harness/service/service.ts'
 
 /** The class family, as a person who logged in to the path family sees it. */
 const classesFor = ({ sessionToken }: Person) =>

@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict'
-import { keys, newAddress, password, request, service } from '../helper.ts'
-import {
-  call,
-  logIn,
-  logInAs,
-  mailAbout,
-  mailAfter,
-  newPerson,
-  type Person,
-  refused,
-  tokenIn,
-} from './people.ts'
+import { call, refused } from '../harness/clients/path-family.ts'
+import { mailAbout, mailAfter, tokenIn } from '../harness/people/mail.ts'
+import { logIn, logInAs, newAddress, newPerson, type Person, password } from '../harness/people/people.ts'
+import { keys, request, service } from '../harness/service/service.ts'
 
 const at = (mvUid: string) => `/auth/account/${mvUid}`
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { password, service } from '../helper.ts'
-import { call, newAdmin, newPerson, type Person, refused } from './people.ts'
+import { call, refused } from '../harness/clients/path-family.ts'
+import { newAdmin, newPerson, type Person, password } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 /** Profiles on the whole service, with accounts and tokens of its own. */
 describe('the profile of an account', () => {

@@ -6,7 +6,7 @@ import { exampleOf } from '../../path-api/documentation/example.ts'
 import type { Operation } from '../../path-api/operation/operation.ts'
 import { table } from '../../path-api/table.ts'
 import { listName } from '../../records/store/reading/cursor.ts'
-import { forgedCursors, spoiled } from '../nasty.ts'
+import { forgedCursors, spoiled } from '../harness/nasty.ts'
 import { type ProfileService, refused, startProfiles, type TestPerson } from './profile-service.ts'
 
 const operations = table.filter(({ path }) => path.startsWith('/profile'))

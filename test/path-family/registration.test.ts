@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { type RegistrationParts, Registrations } from '../../records/accounts/registration.ts'
-import { followLink, keys, mailTo, newAddress, password, request, service } from '../helper.ts'
-import { call, logIn, mailAbout, mailAfter, newPerson, refused, register, tokenIn } from './people.ts'
+import { call, refused } from '../harness/clients/path-family.ts'
+import { followLink, mailAbout, mailAfter, mailTo, tokenIn } from '../harness/people/mail.ts'
+import { logIn, newAddress, newPerson, password, register } from '../harness/people/people.ts'
+import { keys, request, service } from '../harness/service/service.ts'
 
 describe('registration', () => {
   it('mails a link, and activates the account by its token, once', async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { MongoClient } from 'mongodb'
-import { keys, request, service } from '../helper.ts'
-import { call, logInAs, newPerson, refused } from './people.ts'
+import { call, refused } from '../harness/clients/path-family.ts'
+import { logInAs, newPerson } from '../harness/people/people.ts'
+import { keys, request, service } from '../harness/service/service.ts'
 
 const mine = (mvUid: string) => `/auth/account/${mvUid}`
 

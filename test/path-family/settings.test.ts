@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { service } from '../helper.ts'
-import { auditOf, etagOf, letIn, newPatient, newPlan, ok, type Patient } from './clinic.ts'
-import { newPerson, refused } from './people.ts'
+import { auditOf, letIn, newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
+import { etagOf, ok, refused } from '../harness/clients/path-family.ts'
+import { newPerson } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 describe('settings of a care plan', () => {
   let patient: Patient

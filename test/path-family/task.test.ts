@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { service } from '../helper.ts'
-import { letIn, newGoal, newPatient, newPlan, newTask, ok, type Patient } from './clinic.ts'
-import { newPerson, placesIn, refused } from './people.ts'
+import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from '../harness/care/patients.ts'
+import { ok, placesIn, refused } from '../harness/clients/path-family.ts'
+import { newPerson } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 const full = {
   name: 'Measure blood pressure',

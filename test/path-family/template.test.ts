@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encodeCursor } from '../../records/store/reading/cursor.ts'
 import { openCarePlanTemplates } from '../../server/care-plan-templates.ts'
-import { service } from '../helper.ts'
-import { etagOf, newPatient, ok, type Patient } from './clinic.ts'
-import { newPerson, placesIn, refused } from './people.ts'
+import { newPatient, type Patient } from '../harness/care/patients.ts'
+import { etagOf, ok, placesIn, refused } from '../harness/clients/path-family.ts'
+import { newPerson } from '../harness/people/people.ts'
+import { service } from '../harness/service/service.ts'
 
 const all = ['hypertension', 'asthma', 'type-2-diabetes', 'healthy-weight']
 

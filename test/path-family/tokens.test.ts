@@ -12,8 +12,9 @@ import {
 } from 'jose'
 import { type KeyOptions, openSigningKeys } from '../../server/accounts/keys.ts'
 import { createSeal } from '../../server/accounts/sealed.ts'
-import { config, service } from '../helper.ts'
-import { as, call, newPerson, type Person, refused } from './people.ts'
+import { call, refused } from '../harness/clients/path-family.ts'
+import { as, newPerson, type Person } from '../harness/people/people.ts'
+import { config, service } from '../harness/service/service.ts'
 
 const refresh = (refreshToken: string) => call('POST', '/auth/login/token', { refreshToken })
 const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { acq, acqViolations, fev1Item, relieverItem } from '../../records/measurements/acq.ts'
 import type { AcqResult } from '../../schemas/acq.ts'
-import { corpus } from '../corpus.ts'
+import { corpus } from '../harness/corpus.ts'
 
 interface Vectors {
   acq: { items: (number | null)[]; version: 5 | 6 | 7; expect: Partial<AcqResult> & { missing: number } }[]

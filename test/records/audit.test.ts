@@ -3,7 +3,7 @@ import { engineOfBlock } from '@health-record-service/embedded-mongo/testing'
 import { removeEntriesBefore } from '../../records/store/audit/checkpoint.ts'
 import { listAccess } from '../../records/store/audit/trail.ts'
 import { type Progress, verifyAudit } from '../../records/store/audit/verifier.ts'
-import { callerOf, KEY, noteStore, openRecords, type TestRecords } from './records.ts'
+import { callerOf, KEY, noteStore, openRecords, type TestRecords } from '../harness/records.ts'
 
 const subject = callerOf('subject')
 const stranger = callerOf('stranger')

@@ -5,7 +5,7 @@ import {
   conditionViolations,
 } from '../../records/measurements/blood-pressure-condition.ts'
 import type { ConditionParams } from '../../schemas/blood-pressure-condition.ts'
-import { corpus } from '../corpus.ts'
+import { corpus } from '../harness/corpus.ts'
 
 interface Vectors {
   bp: ({ systolic: number; diastolic: number; isolatedSystolic: boolean } & Record<

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { adultCategory, bmi, bmiViolations } from '../../records/measurements/bmi.ts'
-import { corpus } from '../corpus.ts'
+import { corpus } from '../harness/corpus.ts'
 
 interface Vectors {
   bmi: { kg: number; m: number; bmi: number; category: string }[]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import { verifyAudit } from '../../records/store/audit/verifier.ts'
-import { callerOf, KEY, openRecords, type TestRecords } from './records.ts'
+import { callerOf, KEY, openRecords, type TestRecords } from '../harness/records.ts'
 
 const subject = callerOf('subject')
 const permissions = { read: ['subject'], write: ['subject'] }

@@ -3,7 +3,7 @@ import { type Engine, startEngine } from '@health-record-service/embedded-mongo/
 import { encodeCursor } from '../../records/store/reading/cursor.ts'
 import { forgetChangesOfEhr } from '../../records/store/writing/history.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { callerOf, openRecords, type TestRecords } from './records.ts'
+import { callerOf, openRecords, type TestRecords } from '../harness/records.ts'
 
 const author = callerOf('author')
 const other = callerOf('other')

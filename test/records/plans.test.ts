@@ -3,7 +3,7 @@ import { type Engine, startEngine } from '@health-record-service/embedded-mongo/
 import { type CommandStartedEvent, type Document, MongoClient } from 'mongodb'
 import { removeEntriesBefore } from '../../records/store/audit/checkpoint.ts'
 import { listAccess } from '../../records/store/audit/trail.ts'
-import { callerOf, openRecords, type TestRecords } from './records.ts'
+import { callerOf, openRecords, type TestRecords } from '../harness/records.ts'
 
 const subject = callerOf('subject')
 const permissions = { read: ['subject'], write: ['subject'] }

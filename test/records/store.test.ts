@@ -5,7 +5,7 @@ import { encodeCursor, listName } from '../../records/store/reading/cursor.ts'
 import type { Store } from '../../records/store/store.ts'
 import { inTransaction } from '../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { callerOf, type Note, openRecords, type TestRecords } from './records.ts'
+import { callerOf, type Note, openRecords, type TestRecords } from '../harness/records.ts'
 
 const subject = callerOf('subject')
 const nurse = callerOf('nurse', ['plan-1-read'])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { quantityViolations } from '../../records/measurements/ranges.ts'
 import { convert, isUnitOf, unitNames } from '../../records/measurements/units.ts'
-import { corpus } from '../corpus.ts'
+import { corpus } from '../harness/corpus.ts'
 
 interface Vectors {
   units: { from: string; value: number; to: string; expect: number }[]

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import PostalMime from 'postal-mime'
-import { newDataDir, type ServiceProcess, startProcess, stopProcess } from '../process.ts'
+import { newDataDir, type ServiceProcess, startProcess, stopProcess } from '../harness/service/process.ts'
 
 const password = 'correct horse battery staple'
 

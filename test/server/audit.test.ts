@@ -9,7 +9,7 @@ import { type Config, readConfig } from '../../server/config/config.ts'
 import { type Database, openDatabase } from '../../server/database/database.ts'
 import { openRecords } from '../../server/records.ts'
 import { createLog } from '../../server/telemetry/log.ts'
-import { newDataDir } from '../process.ts'
+import { newDataDir } from '../harness/service/process.ts'
 
 const access: Access = {
   requestId: 'request',

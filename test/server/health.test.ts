@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { keys, request } from '../helper.ts'
+import { keys, request } from '../harness/service/service.ts'
 
 describe('seen from outside', () => {
   it('tells that it lives and that it is ready, to everybody', async () => {

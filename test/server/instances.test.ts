@@ -3,10 +3,11 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyAudit } from '../../records/store/audit/verifier.ts'
-import { config, keys, service } from '../helper.ts'
-import { newPatient, newPlan, ok, type Patient } from '../path-family/clinic.ts'
-import { newPerson, type Person } from '../path-family/people.ts'
-import { newDataDir, type ServiceProcess, startProcess, stopProcess } from '../process.ts'
+import { newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
+import { ok } from '../harness/clients/path-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { newDataDir, type ServiceProcess, startProcess, stopProcess } from '../harness/service/process.ts'
+import { config, keys, service } from '../harness/service/service.ts'
 
 /** How old what an instance knows of roles may be. */
 const CACHED_MS = 5_000

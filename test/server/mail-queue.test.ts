@@ -5,8 +5,8 @@ import PostalMime from 'postal-mime'
 import { type MailQueue, openMailQueue } from '../../server/mail/queue.ts'
 import { createTransport } from '../../server/mail/transport.ts'
 import { createMetrics } from '../../server/telemetry/metrics.ts'
-import { config, service } from '../helper.ts'
-import { startSmtp } from '../smtp.ts'
+import { startSmtp } from '../harness/people/smtp.ts'
+import { config, service } from '../harness/service/service.ts'
 
 describe('mail queue', () => {
   const log = pino({ level: 'silent' })

@@ -4,8 +4,8 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { freePort } from '../helper.ts'
-import { newDataDir, type ServiceProcess, startProcess, stopProcess } from '../process.ts'
+import { freePort } from '../harness/service/port.ts'
+import { newDataDir, type ServiceProcess, startProcess, stopProcess } from '../harness/service/process.ts'
 
 const shell = promisify(execFile)
 

@@ -4,7 +4,7 @@ import { readConfig } from '../../server/config/config.ts'
 import { openDatabase } from '../../server/database/database.ts'
 import { openRecords } from '../../server/records.ts'
 import { createLog } from '../../server/telemetry/log.ts'
-import { newDataDir } from '../process.ts'
+import { newDataDir } from '../harness/service/process.ts'
 
 describe('the records of an earlier version', () => {
   it('get the indexes of this one', async () => {

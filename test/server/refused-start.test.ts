@@ -3,8 +3,8 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
-import { freePort } from '../helper.ts'
-import { newDataDir, startProcess } from '../process.ts'
+import { freePort } from '../harness/service/port.ts'
+import { newDataDir, startProcess } from '../harness/service/process.ts'
 
 describe('a start that is refused', function suite() {
   this.timeout(60_000)

@@ -1,13 +1,20 @@
 import assert from 'node:assert/strict'
+import { createRequire } from 'node:module'
+import type ParseSdk from 'parse/node'
 import type { Response, Test } from 'supertest'
-import { request, type TestUser } from '../helper.ts'
+import { config, request, service } from '../service/service.ts'
+
+/** Somebody who calls the class family: the keys and the session. */
+interface Caller {
+  headers: Record<string, string>
+}
 
 type Body = Record<string, unknown>
 
 export const moment = (iso: string) => ({ __type: 'Date', iso })
 
 /** The data layer, as one user sees it. */
-export const classesOf = ({ headers }: Pick<TestUser, 'headers'>) => {
+export const classesOf = ({ headers }: Caller) => {
   const call = (method: 'get' | 'post' | 'put' | 'delete', path: string): Test =>
     request()[method](`/1/classes/${path}`).set(headers)
   return {
@@ -21,34 +28,32 @@ export const classesOf = ({ headers }: Pick<TestUser, 'headers'>) => {
   }
 }
 
-export const functionOf = ({ headers }: Pick<TestUser, 'headers'>, name: string, params: Body) =>
+export const functionOf = ({ headers }: Caller, name: string, params: Body) =>
   request().post(`/1/functions/${name}`).set(headers).send(params)
-
-/** The EHR that came with the user's account. */
-export async function ehrOf(user: TestUser): Promise<string> {
-  const { body } = await classesOf(user).list('Ehr', { subjectId: user.id }).expect(200)
-  assert.equal(body.results.length, 1)
-  return body.results[0].objectId
-}
-
-/** A new care plan in the user's own EHR. */
-export async function newPlan(user: TestUser): Promise<{ ehrId: string; carePlanId: string }> {
-  const ehrId = await ehrOf(user)
-  const { body } = await classesOf(user).post('CarePlan', { ehrId, name: 'Lower blood pressure' }).expect(201)
-  return { ehrId, carePlanId: body.objectId }
-}
-
-export const newPressure = (carePlanId: string, more: Body = {}) => ({
-  carePlanId,
-  timestamp: moment('2026-01-02T03:04:05.000Z'),
-  systolic: 128,
-  systolicUnit: 'mm[Hg]',
-  ...more,
-})
 
 export function assertError({ status, body }: Response, code: number, error?: string | RegExp): void {
   assert.equal(body.code, code, JSON.stringify(body))
   assert.equal(status, code === 101 ? 404 : 400)
   if (typeof error === 'string') assert.equal(body.error, error)
   if (error instanceof RegExp) assert.match(body.error, error)
+}
+
+/**
+ * A Parse SDK as a client elsewhere has it. The service shares its copy of the SDK with Parse Server, which
+ * short-circuits it; so each client is a copy of its own.
+ */
+export function newSdk(url = service.url): typeof ParseSdk {
+  const require = createRequire(import.meta.url)
+  const ours = Object.entries(require.cache).filter(([path]) => /node_modules[\\/]parse[\\/]/.test(path))
+  for (const [path] of ours) delete require.cache[path]
+  const Parse: typeof ParseSdk & {
+    initialize(...keys: string[]): void
+    serverURL: string
+  } = require('parse/node')
+  for (const path of Object.keys(require.cache))
+    if (/node_modules[\\/]parse[\\/]/.test(path)) delete require.cache[path]
+  for (const [path, module] of ours) require.cache[path] = module
+  Parse.initialize(config.applicationId, config.javascriptKey)
+  Parse.serverURL = `${url}/1`
+  return Parse
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
-import { givePlanRole, service } from '../helper.ts'
-import { type Answer, newPerson, type Person } from './people.ts'
+import { setPlanRole } from '../../../records/ehrs/roles.ts'
+import { ok } from '../clients/path-family.ts'
+import { newPerson, type Person } from '../people/people.ts'
+import { service } from '../service/service.ts'
 
 /** Somebody with the EHR that came with the account. Paths without a leading slash are below that EHR. */
 export interface Patient extends Person {
@@ -16,14 +18,6 @@ export async function newPatient(): Promise<Patient> {
     person.call(method, path.startsWith('/') ? path : `/ehr/${ehrId}/${path}`, ...more)
   return { ...person, ehrId, call }
 }
-
-/** Asserts the status and gives the body. */
-export function ok({ status, body }: Answer, expected = 200) {
-  assert.equal(status, expected, JSON.stringify(body))
-  return body
-}
-
-export const etagOf = ({ headers }: Answer): string => headers.get('etag') ?? ''
 
 export const newPlan = async (patient: Patient, more: object = {}): Promise<string> =>
   ok(await patient.call('POST', 'careplan', { name: 'Lower blood pressure', ...more }), 201).id
@@ -42,8 +36,14 @@ export const newTask = async (
 }
 
 /** Lets somebody into a care plan, as an invitation to it does. */
-export const letIn = (planId: string, { mvUid }: Person, right: 'read' | 'write'): Promise<void> =>
-  givePlanRole(planId, mvUid, right)
+export async function letIn(planId: string, { mvUid }: Person, right: 'read' | 'write'): Promise<void> {
+  const { client, db } = service
+  const plan = await db.collection<{ _id: string; ehrId: string }>('CarePlan').findOne({ _id: planId })
+  const role = { ehrId: plan?.ehrId ?? '', carePlanId: planId, right }
+  await client.withSession((session) =>
+    session.withTransaction(() => setPlanRole({ client, db }, session, mvUid, role, true)),
+  )
+}
 
 /** What the audit holds of an EHR since a moment: `read CarePlan done`. */
 export async function auditOf(ehrId: string, since = new Date(0)): Promise<string[]> {

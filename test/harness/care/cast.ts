@@ -1,9 +1,10 @@
-import type { Access } from '../path-api/operation/access.ts'
-import { ehrRole } from '../records/ehrs/access.ts'
-import { setRole } from '../records/ehrs/roles.ts'
-import { service } from './helper.ts'
-import { letIn, newGoal, newPatient, newPlan, newTask, ok, type Patient } from './path-family/clinic.ts'
-import { newAdmin, newPerson, type Person } from './path-family/people.ts'
+import type { Access } from '../../../path-api/operation/access.ts'
+import { ehrRole } from '../../../records/ehrs/access.ts'
+import { setRole } from '../../../records/ehrs/roles.ts'
+import { ok } from '../clients/path-family.ts'
+import { newAdmin, newPerson, type Person } from '../people/people.ts'
+import { service } from '../service/service.ts'
+import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from './patients.ts'
 
 /**
  * Everybody who may ask for something in an EHR: its subject and one who writes it besides; participants of a plan, of

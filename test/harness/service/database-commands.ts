@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import type { Document } from 'mongodb'
-import { service } from './helper.ts'
+import { service } from './service.ts'
 
 type Send = (this: unknown, namespace: unknown, command: Document, ...more: unknown[]) => unknown
 

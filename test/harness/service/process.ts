@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from './helper.ts'
+import { freePort } from './port.ts'
 
 /** The service as a process of its own, seen through its output, its exit and its port. */
 export interface ServiceProcess {

@@ -1,0 +1,49 @@
+/** Runs the tests that its words name, side by side; `npm test -- --help` says how. */
+import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+
+const usage = `Usage: npm test [-- [WORD]… [--OPTION]…]
+
+  npm test                        every test
+  npm test -- goal                the files with "goal" in their path
+  npm test -- goal tokens         those with either
+  npm test -- "is restored"       no path has it: the tests with it in their title
+  npm test -- goal "is restored"  those of them that are in such files
+
+Options go to mocha: --bail, --reporter=dot, --no-parallel (all in one process, for a debugger).
+TEST_SIZE=full npm test           the size of .ci/run; docs/testing.md says what is larger then
+`
+
+const testsOf = (directory) =>
+  readdirSync(join(directory, 'dist'), { recursive: true })
+    .filter((path) => /(^|\/)test\/.*\.test\.js$/.test(path))
+    .map((path) => ({
+      compiled: join(directory, 'dist', path),
+      source: join(directory, path.replace(/js$/, 'ts')),
+    }))
+
+const escaped = (word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
+
+function commandLine(args) {
+  const options = args.filter((arg) => arg.startsWith('-'))
+  const words = args.filter((arg) => !arg.startsWith('-')).map((word) => word.toLowerCase())
+  const all = ['.', ...readdirSync('packages').map((name) => join('packages', name))].flatMap(testsOf)
+  const names = (word) => all.filter(({ source }) => source.toLowerCase().includes(word))
+  const titles = words.filter((word) => names(word).length === 0)
+  const named = [...new Set(words.flatMap(names))]
+  return [
+    '--parallel',
+    `--jobs=${availableParallelism()}`,
+    ...(titles.length > 0 ? [`--grep=/${titles.map(escaped).join('|')}/i`] : []),
+    ...options,
+    ...(named.length > 0 ? named : all).map(({ compiled }) => compiled),
+  ]
+}
+
+const args = process.argv.slice(2)
+if (args.includes('--help')) process.stdout.write(usage)
+else {
+  process.argv.splice(2, args.length, ...commandLine(args))
+  await import('mocha/bin/mocha.js')
+}

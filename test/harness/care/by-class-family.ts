@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { classesOf, moment } from '../clients/class-family.ts'
+import type { Person } from '../people/people.ts'
+
+type Body = Record<string, unknown>
+
+/** The EHR that came with the user's account. */
+export async function ehrOf(user: Person): Promise<string> {
+  const { body } = await classesOf(user).list('Ehr', { subjectId: user.mvUid }).expect(200)
+  assert.equal(body.results.length, 1)
+  return body.results[0].objectId
+}
+
+/** A new care plan in the user's own EHR. */
+export async function newPlan(user: Person): Promise<{ ehrId: string; carePlanId: string }> {
+  const ehrId = await ehrOf(user)
+  const { body } = await classesOf(user).post('CarePlan', { ehrId, name: 'Lower blood pressure' }).expect(201)
+  return { ehrId, carePlanId: body.objectId }
+}
+
+export const newPressure = (carePlanId: string, more: Body = {}) => ({
+  carePlanId,
+  timestamp: moment('2026-01-02T03:04:05.000Z'),
+  systolic: 128,
+  systolicUnit: 'mm[Hg]',
+  ...more,
+})

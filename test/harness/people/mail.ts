@@ -1,0 +1,63 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import PostalMime, { type Email } from 'postal-mime'
+import { config } from '../service/service.ts'
+
+/** Opens the page that a mailed link leads to, fills in its form and presses its button. @returns the next page */
+export async function followLink(link: string, more: Record<string, string> = {}): Promise<string> {
+  const page = await (await fetch(link)).text()
+  const action = /<form[^>]*action="([^"]+)"/.exec(page)?.[1] ?? ''
+  const hidden = [...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)]
+  const fields = Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, value]))
+  const body = new URLSearchParams({ ...fields, ...more })
+  return (await fetch(new URL(action, link), { method: 'POST', body })).text()
+}
+
+/** What is in the outbox, by file; nothing in it changes. */
+const mails = new Map<string, Buffer>()
+
+/** The newest mail in the outbox to an address, with the first link in it; waits until it is there. */
+export async function mailTo(address: string): Promise<LinkMail> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    readOutbox()
+    const newest = [...mails]
+      .filter(([, raw]) => raw.includes(address))
+      .sort(([a], [b]) => (a < b ? 1 : -1))[0]
+    if (newest) {
+      const mail = await PostalMime.parse(newest[1])
+      return { ...mail, link: /https?:\/\/\S+/.exec(mail.text ?? '')?.[0] ?? '' }
+    }
+    await sleep(25)
+  }
+  throw new Error(`no mail to ${address}`)
+}
+
+function readOutbox(): void {
+  const outbox = join(config.dataDir, 'outbox')
+  if (!existsSync(outbox)) return
+  for (const file of readdirSync(outbox))
+    if (file.endsWith('.eml') && !mails.has(file)) mails.set(file, readFileSync(join(outbox, file)))
+}
+
+/** The token in a mailed link. */
+export const tokenIn = ({ link }: { link: string }): string => new URL(link).searchParams.get('token') ?? ''
+
+/** A mail to an address that is as it should be; waits until it is there. */
+async function mailThat(address: string, fits: (mail: LinkMail) => boolean): Promise<LinkMail> {
+  for (let attempt = 0; attempt < 200; attempt++) {
+    const mail = await mailTo(address)
+    if (fits(mail)) return mail
+    await sleep(25)
+  }
+  throw new Error(`no such mail to ${address}`)
+}
+
+type LinkMail = Email & { link: string }
+
+export const mailAbout = (address: string, subject: RegExp) =>
+  mailThat(address, (mail) => subject.test(mail.subject ?? ''))
+
+/** The mail that follows another one, with a link of its own. */
+export const mailAfter = (address: string, former: { link: string }) =>
+  mailThat(address, ({ link }) => link !== former.link)

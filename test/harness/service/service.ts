@@ -1,0 +1,40 @@
+/** The one service of a test process: a process can hold no second one. Importing this starts it. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import supertest from 'supertest'
+import { readConfig } from '../../../server/config/config.ts'
+import { startService } from '../../../server/service.ts'
+import { atEnd, databaseUri } from '../run.ts'
+import { freePort } from './port.ts'
+
+const unlimited = '1000000'
+
+export const config = readConfig(
+  {
+    LOG_LEVEL: process.env.LOG_LEVEL ?? 'silent',
+    DATA_DIR: mkdtempSync(join(tmpdir(), 'service-')),
+    MONGODB_URI: databaseUri('service'),
+    PORT: String(await freePort()),
+    LOGIN_ATTEMPTS: unlimited,
+    ACCOUNT_LOGIN_ATTEMPTS: unlimited,
+    ADDRESS_RATE: unlimited,
+    ACCOUNT_RATE: unlimited,
+    OIDC_ISSUER: `http://127.0.0.1:${await freePort()}`,
+    OIDC_CLIENT_ID: 'health-record',
+    OIDC_CLIENT_SECRET: 'a-secret-of-the-provider-and-us',
+    OIDC_AUDIENCES: 'health-record-app',
+  },
+  false,
+)
+
+export const service = await startService(config)
+atEnd(service.stop)
+
+/** A client that knows no keys. */
+export const request = () => supertest(service.url)
+
+export const keys = (): Record<string, string> => ({
+  'X-Parse-Application-Id': config.applicationId,
+  'X-Parse-REST-API-Key': config.restApiKey,
+})
