@@ -78,7 +78,7 @@ module.exports = {
       name: 'folders-import-one-way',
       severity: 'error',
       scope: 'folder',
-      from: { pathNot: '^(node_modules|test)' },
+      from: { pathNot: '^node_modules' },
       to: { circular: true },
     },
     {
