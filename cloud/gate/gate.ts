@@ -1,15 +1,25 @@
 import type { RequestHandler, Response } from 'express'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
-import { loadParseServer } from '../parse-server/internals.ts'
 import { auditAnswer } from './audit/answers.ts'
 import { distinctValues } from './query/distinct.ts'
-import { checkListFields, type ListQuery, readListQuery } from './query/list-query.ts'
-import { checkBody } from './request/body.ts'
-import type { Call } from './request/call.ts'
+import { checkListFields, type ListQuery, readListQuery, readObjectQuery } from './query/list-query.ts'
+import { newBudget, type QueryRules } from './query/where.ts'
+import { type Serves, servedClasses } from './request/classes.ts'
+import { checkJson } from './request/json.ts'
 import { code, type ParseRequest, Refusal } from './request/parse-request.ts'
-import { isAllowed } from './routes.ts'
-import { checkOperations, checkWritten } from './write-checks.ts'
+import {
+  isBatch,
+  isList,
+  isRetrieval,
+  isWrite,
+  partsOf,
+  plainPath,
+  type RequestPart,
+} from './request/part.ts'
+import { isAllowed, isOpenToAll } from './routes.ts'
+import { checkAccount, checkChangedAccount } from './write/account.ts'
+import { checkProperties } from './write/properties.ts'
 
 interface GateParts {
   /** The open test environment. */
@@ -20,23 +30,25 @@ interface GateParts {
 
 /**
  * Stands inside Parse, behind the keys and the session and before every route: nobody passes without a session
- * (open test environment: everybody does, and nothing is audited), no list is read with parameters that were not
+ * (open test environment: everybody does, and nothing is audited), nothing is asked or written in a form that was not
  * checked, no answer leaves that the audit does not know.
  */
 export function createGate({ open, records, spend }: GateParts): RequestHandler {
+  const serves = servedClasses(open)
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
     try {
-      const calls = isBatch(req)
-        ? await batchedCalls(req)
-        : [{ method: req.method, path: req.path, carrier: req }]
-      await limit(req, res, calls.length, spend)
-      const query = await check(req, calls, open)
+      const parts = await partsOf(req)
+      await limit(req, res, parts.length, spend)
+      admit(req, parts, { open, serves })
+      for (const part of parts) await checkWrite(req, part)
+      const queries = await readQueries(req, parts, serves)
       if (!open) {
         await letAdministrate(req)
-        auditAnswer(req, res, calls, records)
+        auditAnswer(req, res, parts, records)
       }
-      if (query?.distinct !== undefined) res.json(await distinctValues(req, classOf(req.path), query))
+      if (queries[0]?.distinct !== undefined)
+        res.json(await distinctValues(req, parts[0]?.className ?? '', queries[0]))
       else next()
     } catch (error) {
       if (!(error instanceof Refusal)) return next(error)
@@ -57,27 +69,56 @@ async function limit(
   if (auth.user) await spend('account', auth.user.id, res, Math.max(parts, 1))
 }
 
-/** @returns the parameters, when the request asks for a list */
-async function check(req: ParseRequest, calls: Call[], open: boolean): Promise<ListQuery | undefined> {
+/** @throws Refusal for who may not ask, and for what nobody may ask */
+function admit(
+  req: ParseRequest,
+  parts: RequestPart[],
+  { open, serves }: { open: boolean; serves: Serves },
+): void {
   const { isMaster, user } = req.auth
-  checkBody(req.body)
+  checkJson(req.body)
   // The context of triggers is ours: a client must not be able to write into it.
   if (!isMaster) req.info.context = {}
-  if (!open && !isMaster && !user && !calls.every(isOpenToAll))
+  if (!open && !isMaster && !user && !parts.every(isOpenToAll))
     throw new Refusal(401, code.invalidSession, 'Invalid session token')
-  if (!open && !calls.every(({ path }) => isAllowed(path)))
+  if (!open && !parts.every(({ path }) => isAllowed(path)))
     throw new Refusal(400, code.forbidden, 'Permission denied')
-  calls.forEach(checkAccountFields)
-  if (plain(req.path) === '/login') keepOutOfUrl(req)
-  for (const { method, path, carrier } of calls.filter(isWrite)) {
-    checkWritten(carrier.body, method)
-    await checkOperations(req, classOf(path), carrier.body)
+  if (!parts.every(({ className }) => className === undefined || serves(className)))
+    throw new Refusal(400, code.forbidden, 'There is no such class')
+  if (plainPath(req.path) === '/login') keepOutOfUrl(req)
+}
+
+async function checkWrite(req: ParseRequest, part: RequestPart): Promise<void> {
+  const { method, className, carrier } = part
+  if (className === '_User' || isOpenToAll(part)) checkAccount(carrier.body)
+  if (!isWrite(part) || className === undefined) return
+  if (className === '_User' && method === 'PUT') checkChangedAccount(carrier.body)
+  await checkProperties(req, { method, className, body: carrier.body })
+}
+
+/**
+ * Leaves one form of the parameters of queries: checked, typed and in the body.
+ * @returns the parameters of each list
+ */
+async function readQueries(req: ParseRequest, parts: RequestPart[], serves: Serves): Promise<ListQuery[]> {
+  const rules: QueryRules = { serves, budget: newBudget() }
+  const lists: ListQuery[] = []
+  for (const part of parts) {
+    const { className = '', carrier } = part
+    if (!isList(part) && !isRetrieval(part)) continue
+    const given =
+      carrier === req ? { ...(req.body as object), ...req.query } : { ...(carrier.body as object) }
+    if (isList(part)) {
+      const query = readListQuery(given, className, rules)
+      await checkListFields(req, className, query)
+      lists.push(query)
+    }
+    carrier.body = isList(part) ? lists.at(-1) : readObjectQuery(given)
+    if (carrier === req) req.url = req.path
   }
-  const lists = await Promise.all(calls.filter(isList).map((call) => readList(req, call)))
-  if (!isBatch(req)) return lists[0]
-  if (lists.some(({ distinct }) => distinct !== undefined))
+  if (isBatch(req) && lists.some(({ distinct }) => distinct !== undefined))
     throw new Refusal(400, code.invalidQuery, 'distinct cannot be used inside a batch')
-  return undefined
+  return lists
 }
 
 /**
@@ -89,75 +130,9 @@ async function letAdministrate({ method, path, auth }: ParseRequest): Promise<vo
   if (auth.user && (await auth.getUserRoles()).includes('role:admin')) auth.isMaster = true
 }
 
-/** Leaves one form of the parameters: checked, typed and in the body. */
-async function readList(req: ParseRequest, { path, carrier }: Call): Promise<ListQuery> {
-  const query = readListQuery(carrier === req ? { ...req.body, ...req.query } : (carrier.body ?? {}))
-  await checkListFields(req, classOf(path), query)
-  carrier.body = query
-  if (carrier === req) req.url = req.path
-  return query
-}
-
-/** The routes that serve people who have no session yet. */
-const openRoutes = [
-  '/users',
-  '/login',
-  '/requestpasswordreset',
-  '/verificationemailrequest',
-  '/functions/login',
-]
-
-function isOpenToAll({ method, path }: Call): boolean {
-  const route = plain(path)
-  return openRoutes.includes(route) && (method === 'POST' || route === '/login')
-}
-
-/** Accounts have a password and are kept in lower case: one address is one account, however it is written. */
-function checkAccountFields(call: Call): void {
-  const body = (call.carrier.body ?? {}) as Record<string, unknown>
-  if (body.authData)
-    throw new Refusal(400, code.unsupportedService, 'Accounts of the class family have a password')
-  if (!isOpenToAll(call)) return
-  for (const name of ['username', 'email']) {
-    const value = body[name]
-    if (typeof value === 'string') body[name] = value.toLowerCase()
-  }
-}
-
 /** Logs and histories keep URLs: no password may stand in one. */
 function keepOutOfUrl(req: ParseRequest): void {
   if (req.method !== 'POST' && req.originalMethod !== 'POST')
     throw new Refusal(405, code.forbidden, 'Log in with POST')
   req.url = req.path
-}
-
-const plain = (path: string): string => path.toLowerCase().replace(/\/+$/, '')
-const isBatch = (req: ParseRequest): boolean => req.method === 'POST' && plain(req.path) === '/batch'
-const isWrite = ({ method, path }: Call): boolean =>
-  (method === 'POST' || method === 'PUT') && /^\/(classes|users)\b/i.test(path)
-const isList = ({ method, path }: Call): boolean =>
-  (method === 'GET' || method === 'HEAD') && /^\/(classes\/[^/]+|users)\/?$/i.test(path)
-const classOf = (path: string): string => /^\/classes\/([^/]+)/i.exec(path)?.[1] ?? '_User'
-
-const methods = new Set<unknown>(['GET', 'POST', 'PUT', 'DELETE'])
-
-/** The parts of a batch, their paths as Parse will route them. Parse checks their number. */
-async function batchedCalls({ body, originalUrl, config }: ParseRequest): Promise<Call[]> {
-  const { requests, transaction } = (body ?? {}) as { requests?: unknown; transaction?: unknown }
-  // Triggers write beside it, and Parse answers 500 when a part of it fails.
-  if (transaction) throw new Refusal(400, code.invalidJson, 'a batch cannot be a transaction')
-  if (!Array.isArray(requests)) throw new Refusal(400, code.invalidJson, 'requests must be an array')
-  const { routablePaths } = await loadParseServer()
-  const routed = routablePaths(originalUrl, config.serverURL, config.publicServerURL)
-  return requests.map((part: { method?: unknown; path?: unknown; body?: unknown } | null) => {
-    const { method, path, body } = part ?? {}
-    const plainPath = typeof path === 'string' && !/[?#]|\/\/|\.\./.test(path)
-    if (!part || !plainPath || !methods.has(method) || (body && typeof body !== 'object'))
-      throw new Refusal(
-        400,
-        code.invalidJson,
-        'a batched request has a method, a plain path and an object as body',
-      )
-    return { method, path: routed(path), carrier: part }
-  })
 }

@@ -1,6 +1,7 @@
 import type { Express, RequestHandler } from 'express'
 import type { Logger } from 'pino'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
+import { plainPath, type RequestPart } from './request/part.ts'
 import { answerUnhandled, speakErrors } from './response/answer.ts'
 
 interface ClassFamilyParts {
@@ -37,6 +38,20 @@ const allowed = new RegExp(`^/(${allowedRoutes.join('|')})/?$`)
 
 /** Whether a path, without the mount, is one of ours; Parse itself asks that of everybody but the master key. */
 export const isAllowed = (path: string): boolean => allowed.test(path)
+
+/** The routes that serve people who have no session yet. */
+const openRoutes = [
+  '/users',
+  '/login',
+  '/requestpasswordreset',
+  '/verificationemailrequest',
+  '/functions/login',
+]
+
+export function isOpenToAll({ method, path }: RequestPart): boolean {
+  const route = plainPath(path)
+  return openRoutes.includes(route) && (method === 'POST' || route === '/login')
+}
 
 /** Functions have no version in their path, and `/Login` stands beside them. */
 export const servesAtRoot = (path: string): boolean => /^\/(functions\/|login\/?$)/i.test(path)

@@ -5,8 +5,8 @@ import { accessesOf, attemptOf } from '../../../records/store/resource.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
 import { identityOf } from '../../request/caller.ts'
 import { distinctValues } from '../query/distinct.ts'
-import type { Call } from '../request/call.ts'
 import type { ParseRequest } from '../request/parse-request.ts'
+import type { RequestPart } from '../request/part.ts'
 import { beforeAnswer } from '../response/answer.ts'
 import { conditionsIn, type Drawn, isRecord, type Question, questionOf } from './questions.ts'
 
@@ -31,8 +31,8 @@ interface Asking {
  * Read off the answer itself, batch included: a trigger on every object found would halve the speed of lists.
  * Writes are announced by the triggers, before they happen.
  */
-export function auditAnswer(req: ParseRequest, res: Response, calls: Call[], records: Records): void {
-  const questions = calls.map(questionOf)
+export function auditAnswer(req: ParseRequest, res: Response, parts: RequestPart[], records: Records): void {
+  const questions = parts.map(questionOf)
   if (questions.every((question) => question === undefined)) return
   const caller = identityOf(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
   const asking = { req, records, caller }

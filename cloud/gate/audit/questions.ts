@@ -1,6 +1,6 @@
 import type { Access } from '../../../records/store/audit/trail.ts'
 import { type ClassName, classes } from '../../../schemas/classes.ts'
-import type { Call } from '../request/call.ts'
+import type { RequestPart } from '../request/part.ts'
 
 type Fields = Record<string, unknown>
 
@@ -35,7 +35,7 @@ const ACTIONS: Record<string, Access['action']> = {
 }
 
 /** @returns undefined when no health data is asked for. Conditions are copied: Parse changes them while it works. */
-export function questionOf({ method, path, carrier }: Call): Question | undefined {
+export function questionOf({ method, path, carrier }: RequestPart): Question | undefined {
   const found = /^\/(?:classes\/(\w+)|users)(?:\/([^/]+))?\/?$/i.exec(path)
   const did = ACTIONS[String(method)]
   if (!found || did === undefined) return undefined

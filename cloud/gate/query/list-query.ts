@@ -1,72 +1,59 @@
-import { checkBody } from '../request/body.ts'
+import { checkJson } from '../request/json.ts'
 import { code, type ParseRequest, Refusal } from '../request/parse-request.ts'
-import { checkWhere, isFieldPath } from './where.ts'
+import { field, fieldList, flag, readParameters, wholeNumber } from './parameters.ts'
+import { checkWhere, type QueryRules } from './where.ts'
+
+/** What an answer shows of the objects in it. */
+interface ObjectQuery {
+  keys?: string
+  excludeKeys?: string
+  include?: string
+}
 
 /** The parameters of a list, checked and typed, in the form in which Parse reads them from a body. */
-export interface ListQuery {
+export interface ListQuery extends ObjectQuery {
   where?: Record<string, unknown>
   order?: string
   limit?: number
   skip?: number
   count?: 1
   distinct?: string
-  keys?: string
-  excludeKeys?: string
-  include?: string
   includeAll?: true
 }
 
 const mostResults = 1000
-/** Hints for the database: a client has no say in them, but the SDKs may send them. */
-const ignored = new Set([
-  'hint',
-  'explain',
-  'comment',
-  'readPreference',
-  'includeReadPreference',
-  'subqueryReadPreference',
-])
 
-/**
- * @param parameters as they came: text from a query string, or JSON values from an SDK's body
- * @throws Refusal 400 with code 102, or 107 when `where` is not JSON
- */
-export function readListQuery(parameters: Record<string, unknown>): ListQuery {
-  const query: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(parameters)) {
-    if (ignored.has(name) || value === undefined) continue
-    const read = readers[name as keyof ListQuery]
-    if (!Object.hasOwn(readers, name)) refuse(`${name.slice(0, 40)} is not a parameter of a list`)
-    const typed = read(value, name)
-    if (typed !== undefined) query[name] = typed
-  }
-  const { distinct, order = distinct } = query as ListQuery
+const ofObjects = { keys: fieldList, excludeKeys: fieldList, include: fieldList }
+
+/** The parameters of a request for one object. @throws Refusal 400/102 */
+export const readObjectQuery = (parameters: Record<string, unknown>): ObjectQuery =>
+  readParameters<ObjectQuery>(parameters, ofObjects)
+
+/** @throws Refusal 400 with code 102, or 107 when `where` is not JSON */
+export function readListQuery(
+  parameters: Record<string, unknown>,
+  className: string,
+  rules: QueryRules,
+): ListQuery {
+  const query = readParameters<ListQuery>(parameters, {
+    ...ofObjects,
+    where: (value) => {
+      const where = typeof value === 'string' ? parse(value) : value
+      checkJson(where)
+      checkWhere(where, className, rules)
+      return where as Record<string, unknown>
+    },
+    order: fieldList,
+    limit: (value, name) => Math.min(wholeNumber(value, name), mostResults),
+    skip: wholeNumber,
+    count: (value, name) => (flag(value, name) ? 1 : undefined),
+    distinct: field,
+    includeAll: (value, name) => (flag(value, name) ? true : undefined),
+  })
+  const { distinct, order = distinct } = query
   if (distinct !== undefined && order?.replace(/^-/, '') !== distinct)
-    refuse('distinct sorts by its own field')
-  return query as ListQuery
-}
-
-const readers: {
-  [N in keyof Required<ListQuery>]: (value: unknown, name: string) => ListQuery[N] | undefined
-} = {
-  where: (value) => {
-    const where = typeof value === 'string' ? parse(value) : value
-    checkBody(where)
-    checkWhere(where)
-    return where as Record<string, unknown>
-  },
-  order: fieldList,
-  limit: (value, name) => Math.min(wholeNumber(value, name), mostResults),
-  skip: wholeNumber,
-  count: (value, name) => (flag(value, name) ? 1 : undefined),
-  distinct: (value, name) => {
-    if (!isFieldPath(value)) refuse(`${name} must be the name of a field`)
-    return value
-  },
-  keys: fieldList,
-  excludeKeys: fieldList,
-  include: fieldList,
-  includeAll: (value, name) => (flag(value, name) ? true : undefined),
+    throw new Refusal(400, code.invalidQuery, 'distinct sorts by its own field')
+  return query
 }
 
 /**
@@ -82,7 +69,8 @@ export async function checkListFields(req: ParseRequest, className: string, quer
   const readable = await readableFields(req, className)
   for (const name of named) {
     const root = name.replace(/^-/, '').split('.')[0] ?? ''
-    if (!readable(root)) refuse(`${className} has no field ${root} to list by`)
+    if (!readable(root))
+      throw new Refusal(400, code.invalidQuery, `${className} has no field ${root} to list by`)
   }
 }
 
@@ -107,36 +95,4 @@ function parse(text: string): unknown {
   } catch {
     throw new Refusal(400, code.invalidJson, 'where is not valid JSON')
   }
-}
-
-function wholeNumber(value: unknown, name: string): number {
-  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
-  if (typeof number !== 'number' || !Number.isSafeInteger(number) || number < 0 || number > 2 ** 31 - 1)
-    return refuse(`${name} must be a whole number, 0 or more`)
-  return number
-}
-
-function flag(value: unknown, name: string): boolean {
-  if ([1, true, '1', 'true'].includes(value as never)) return true
-  if ([0, false, '0', 'false', null].includes(value as never)) return false
-  return refuse(`${name} must be 1 or 0`)
-}
-
-/** Fields separated by commas (the SDKs may send a list), for a sort with - before those that descend. */
-function fieldList(value: unknown, name: string): string | undefined {
-  const list = Array.isArray(value) ? value : typeof value === 'string' ? value.split(',') : undefined
-  if (!list || list.length > 100) return refuse(`${name} must be the names of fields, separated by commas`)
-  const names = list
-    .map((part) => (typeof part === 'string' ? part.trim() : part))
-    .filter((part) => part !== '')
-  for (const part of names) {
-    const plain = name === 'order' && typeof part === 'string' ? part.replace(/^-/, '') : part
-    if (plain !== '*' && !isFieldPath(plain))
-      refuse(`${name} must be the names of fields, separated by commas`)
-  }
-  return names.length > 0 ? names.join(',') : undefined
-}
-
-function refuse(message: string): never {
-  throw new Refusal(400, code.invalidQuery, message)
 }

@@ -1,60 +1,87 @@
+import { type Serves, typeOfField } from '../request/classes.ts'
 import { code, Refusal } from '../request/parse-request.ts'
-import { isSafePattern } from './safe-pattern.ts'
+import { isPattern } from './pattern.ts'
 
 const deepest = 10
-const mostNodes = 5_000
 const longestText = 10_000
+const longestList = 1_000
 
 /** A field or a path into an object field: `systolic`, `payload.mood.score`. Internal fields begin with _. */
 export function isFieldPath(name: unknown): name is string {
   return typeof name === 'string' && name.length <= 200 && /^[A-Za-z]\w*(\.[^.$\s,\0][^.$,\0]*)*$/.test(name)
 }
 
-type Check = (value: unknown, budget: Budget, depth: number) => void
+/** What the conditions of one request may still cost, however many they are: it is the database that pays. */
+export type Budget = Record<'values' | 'alternatives' | 'patterns' | 'subqueries', number>
 
-/** How many values a condition may still have: it is the database that pays for them. */
-interface Budget {
-  left: number
+export const newBudget = (): Budget => ({ values: 5_000, alternatives: 100, patterns: 10, subqueries: 10 })
+
+/** By what the queries of one request are judged. */
+export interface QueryRules {
+  serves: Serves
+  budget: Budget
 }
 
-const list: Check = (value, budget, depth) => {
-  if (!Array.isArray(value)) refuse('$in and the like take a list')
-  for (const item of value) plainValue(item, budget, depth + 1)
+/** Where in a query a check stands. */
+interface Place extends QueryRules {
+  className: string
+  depth: number
 }
 
-const conditions: Check = (value, budget, depth) => {
+type Check = (operand: unknown, place: Place, beside: Record<string, unknown>) => void
+
+const inside = (place: Place): Place => ({ ...place, depth: place.depth + 1 })
+
+const list: Check = (value, place) => {
+  if (!Array.isArray(value) || value.length > longestList)
+    refuse(`$in and the like take a list of at most ${longestList} values`)
+  for (const item of value) plainValue(item, inside(place))
+}
+
+const comparable: Check = (value, place) => {
+  const isDate = (value as { __type?: unknown } | null)?.__type === 'Date'
+  if (!isDate && !['string', 'number', 'boolean'].includes(typeof value))
+    refuse('$lt and the like take a text, a number, true, false or a date')
+  plainValue(value, place)
+}
+
+const conditions: Check = (value, place) => {
   if (!Array.isArray(value) || value.length === 0) refuse('$or, $and and $nor take a list of conditions')
-  for (const item of value) condition(item, budget, depth + 1)
+  spend(place.budget, 'alternatives', value.length)
+  for (const item of value) condition(item, inside(place))
 }
 
-const subquery: Check = (value, budget, depth) => {
-  const { where, className, ...rest } = object(value)
-  if (typeof className !== 'string' || !/^_?[A-Za-z]\w*$/.test(className))
-    refuse('a subquery names a className')
-  if (Object.keys(rest).some((name) => !['order', 'limit', 'skip', 'redirectClassNameForKey'].includes(name)))
-    refuse('a subquery has className and where')
-  if (where !== undefined) condition(where, budget, depth + 1)
+const subquery: Check = (value, place) => {
+  const { where, className, ...page } = object(value)
+  if (!place.serves(className)) refuse('a subquery names a className')
+  for (const [name, part] of Object.entries(page)) {
+    const fits = name === 'order' ? isOrder(part) : ['limit', 'skip'].includes(name) && isCount(part)
+    if (!fits) refuse('a subquery has className, where, order, limit and skip')
+  }
+  spend(place.budget, 'subqueries')
+  if (where !== undefined) condition(where, { ...inside(place), className })
 }
 
-const selection: Check = (value, budget, depth) => {
-  const { key, query } = object(value)
-  if (!isFieldPath(key)) refuse('$select names a key')
-  subquery(query, budget, depth)
-}
+const isCount = (value: unknown): boolean =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31
 
-const pattern: Check = (value) => {
-  if (typeof value !== 'string' || !isSafePattern(value))
-    refuse('$regex must be a pattern of at most 200 characters without repeated groups')
+const isOrder = (value: unknown): boolean =>
+  typeof value === 'string' && value.split(',').every((name) => isFieldPath(name.replace(/^-/, '')))
+
+const selection: Check = (value, place, beside) => {
+  const { key, query, ...rest } = object(value)
+  if (!isFieldPath(key) || Object.keys(rest).length > 0) refuse('$select has key and query')
+  subquery(query, place, beside)
 }
 
 /** What may stand beside a field; what is not here (geo and text search, $where) is refused. */
 const operators: Record<string, Check> = {
   $eq: plainValue,
   $ne: plainValue,
-  $lt: plainValue,
-  $lte: plainValue,
-  $gt: plainValue,
-  $gte: plainValue,
+  $lt: comparable,
+  $lte: comparable,
+  $gt: comparable,
+  $gte: comparable,
   $in: list,
   $nin: list,
   $all: list,
@@ -62,10 +89,13 @@ const operators: Record<string, Check> = {
   $exists: (value) => {
     if (typeof value !== 'boolean') refuse('$exists takes true or false')
   },
-  $regex: pattern,
-  $options: (value) => {
-    if (typeof value !== 'string' || !/^[imsx]{0,4}$/.test(value))
-      refuse('$options takes the letters i, m, s, x')
+  $regex: (value, { budget }, { $options }) => {
+    spend(budget, 'patterns')
+    if (!isPattern(value, $options))
+      refuse('$regex must be a pattern of at most 200 characters without look-around and back-references')
+  },
+  $options: (_, __, { $regex }) => {
+    if ($regex === undefined) refuse('$options stands beside $regex')
   },
   $inQuery: subquery,
   $notInQuery: subquery,
@@ -73,52 +103,67 @@ const operators: Record<string, Check> = {
   $dontSelect: selection,
 }
 
+/** Operators on properties that are lists. */
+const ofLists = new Set(['$all', '$containedBy'])
+
 /**
  * A condition in Parse's query language that the database can answer in reasonable time.
  * @throws Refusal 400/102
  */
-export function checkWhere(where: unknown): void {
-  condition(where, { left: mostNodes }, 0)
+export function checkWhere(where: unknown, className: string, rules: QueryRules): void {
+  condition(where, { ...rules, className, depth: 0 })
 }
 
-function condition(value: unknown, budget: Budget, depth: number): void {
-  spend(budget, depth)
+function condition(value: unknown, place: Place): void {
+  enter(place)
   for (const [name, constraint] of Object.entries(object(value))) {
-    if (name === '$or' || name === '$and' || name === '$nor') conditions(constraint, budget, depth)
-    else if (name === '$relatedTo') plainValue(constraint, budget, depth + 1)
-    else if (isFieldPath(name)) fieldConstraint(constraint, budget, depth + 1)
+    if (name === '$or' || name === '$and' || name === '$nor') conditions(constraint, place, {})
+    else if (isFieldPath(name)) fieldConstraint(name, constraint, inside(place))
     else refuse('where names an unknown operator or field')
   }
 }
 
-function fieldConstraint(value: unknown, budget: Budget, depth: number): void {
+function fieldConstraint(field: string, value: unknown, place: Place): void {
   const names = value !== null && typeof value === 'object' && !Array.isArray(value) ? Object.keys(value) : []
   if (!names.some((name) => name.startsWith('$'))) {
-    plainValue(value, budget, depth)
+    plainValue(value, place)
     return
   }
-  spend(budget, depth)
+  enter(place)
   for (const [name, operand] of Object.entries(value as object)) {
     const check = Object.hasOwn(operators, name) ? operators[name] : undefined
     if (!check) refuse('where names an unknown operator')
-    check(operand, budget, depth + 1)
+    if (!hasOperator(place.className, field, name)) refuse(`${field} has no operator ${name}`)
+    check(operand, inside(place), value as Record<string, unknown>)
   }
 }
 
+/** Of what lies inside an object nobody knows the type. */
+function hasOperator(className: string, field: string, operator: string): boolean {
+  const type = typeOfField(className, field)
+  return !ofLists.has(operator) || type === undefined || type === 'Array'
+}
+
 /** A value to compare with: whatever JSON holds, without operators inside. */
-function plainValue(value: unknown, budget: Budget, depth: number): void {
-  spend(budget, depth)
+function plainValue(value: unknown, place: Place): void {
+  enter(place)
   if (typeof value === 'string' && value.length > longestText) refuse('where compares with too long a text')
   if (value === null || typeof value !== 'object') return
   for (const [name, part] of Object.entries(value)) {
     if (name.startsWith('$')) refuse('where names an operator inside a value')
-    plainValue(part, budget, depth + 1)
+    if (name === '__op') refuse('where names an operation')
+    plainValue(part, inside(place))
   }
 }
 
-function spend(budget: Budget, depth: number): void {
+function enter({ budget, depth }: Place): void {
   if (depth > deepest) refuse('where is nested too deep')
-  if (budget.left-- <= 0) refuse('where is too large')
+  spend(budget, 'values')
+}
+
+function spend(budget: Budget, of: keyof Budget, amount = 1): void {
+  budget[of] -= amount
+  if (budget[of] < 0) refuse(`where is too large: it has too many ${of}`)
 }
 
 function object(value: unknown): Record<string, unknown> {

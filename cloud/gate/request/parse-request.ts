@@ -6,6 +6,7 @@ export interface ParseRequest extends Request {
     database: { loadSchema(): Promise<ParseSchema> }
     serverURL: string
     publicServerURL: string
+    requestComplexity: { batchRequestLimit: number }
   }
   auth: { isMaster: boolean; user?: { id: string }; getUserRoles(): Promise<string[]> }
   info: { context: object }

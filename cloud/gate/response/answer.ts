@@ -53,6 +53,9 @@ function json(this: Response, body: unknown): Response {
 
 function send(res: Response, status: number, body: unknown): Response {
   stateOf(res).held = false
+  // Parse answers as the body's `_method` says; the client of a POST waits for a body.
+  const { originalMethod } = res.req as { originalMethod?: string }
+  if (originalMethod !== undefined && res.req.method === 'HEAD') res.req.method = originalMethod
   const asJson = (sent: unknown) => express.response.json.call(res, sent)
   res.statusCode = status
   if (status < 400) return asJson(Array.isArray(body) ? body.map(batchedAnswer) : body)

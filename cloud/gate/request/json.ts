@@ -9,7 +9,7 @@ const reserved = new Set(['__proto__', 'constructor', 'prototype'])
  * Level by level, since recursion would end at the stack's limit.
  * @throws Refusal 400/107
  */
-export function checkBody(body: unknown): void {
+export function checkJson(body: unknown): void {
   let level = [body]
   for (let depth = 0; level.length > 0; depth++) {
     if (depth > deepest) refuse(`JSON must not be nested deeper than ${deepest} levels`)

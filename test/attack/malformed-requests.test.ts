@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import type { Response, Test } from 'supertest'
+import { classesOf, moment, newPlan } from '../class-family/client.ts'
+import { keys, newAddress, newUser, password, request, service, type TestUser } from '../helper.ts'
+
+/** Requests that made Parse Server fail with a 500, or never answer: each kind is refused with a code, at once. */
+describe('attack: malformed requests to the class family', () => {
+  let user: TestUser
+  let ids: Record<string, string>
+
+  beforeEach(async () => {
+    user = await newUser()
+    const { ehrId, carePlanId } = await newPlan(user)
+    const plan = { ehrId, carePlanId }
+    const { post } = classesOf(user)
+    const created = async (className: string, body: object): Promise<string> =>
+      (await post(className, { ...plan, ...body }).expect(201)).body.objectId
+    const goalId = await created('Goal', { name: 'Walk' })
+    ids = {
+      goalId,
+      Task: await created('Task', { goalId, name: 'Walk', dueDate: moment('2026-01-01T00:00:00.000Z') }),
+      Custom: await created('Custom', { modelClassName: 'Mood', payload: { a: 1, b: 2 } }),
+    }
+  })
+
+  function assertRefused({ status, body }: Response, what: unknown): void {
+    const told = `${JSON.stringify(what).slice(0, 200)} -> ${status} ${JSON.stringify(body).slice(0, 200)}`
+    assert.ok(status >= 400 && status < 500, told)
+    assert.deepEqual([typeof body.code, typeof body.error], ['number', 'string'], told)
+    assert.notEqual(body.code, 1, told)
+  }
+  const refused = async (sent: Test, what: unknown): Promise<void> =>
+    assertRefused(await sent.timeout(2_000), what)
+
+  it('methods that are none, in `_method`, with and without keys', async () => {
+    const paths = [
+      'classes/Ehr',
+      'classes/Ehr/x',
+      'users',
+      'users/me',
+      'login',
+      'functions/bmi',
+      'batch',
+      'logout',
+    ]
+    for (const headers of [{}, keys(), user.headers])
+      for (const _method of ['HEAD', 'head', 'OPTIONS', 'PATCH', 'TRACE', 'CONNECT', 'PROPFIND', 'EXPLODE'])
+        for (const path of paths)
+          await refused(request().post(`/1/${path}`).set(headers).send({ _method }), [path, _method])
+    await request().head('/1/classes/Ehr').set(user.headers).expect(200)
+  })
+
+  it('classes by the names of what every object has', async () => {
+    const names = ['constructor', 'toString', 'valueOf', 'hasOwnProperty', '__proto__', 'isPrototypeOf']
+    for (const name of [...names, 'prototype', 'Nope', '_Session', '_Join:users:_Role', 'x'.repeat(300)]) {
+      const { get, post, put, delete: remove, list, batch } = classesOf(user)
+      await refused(list(name), name)
+      await refused(get(name, 'x'), name)
+      await refused(post(name, { a: 1 }), name)
+      await refused(put(name, 'x', { a: 1 }), name)
+      await refused(remove(name, 'x'), name)
+      await refused(batch([{ method: 'GET', path: `/1/classes/${name}` }]), name)
+      await refused(list('Ehr', { subjectId: { $select: { key: 'a', query: { className: name } } } }), name)
+      await refused(request().post(`/1/functions/${name}`).set(user.headers).send({}), name)
+    }
+  })
+
+  it('operators and operands that do not fit', async () => {
+    const select = (i: number) => ({
+      key: 'comment',
+      query: { className: 'Custom', where: { modelClassName: `${i}` } },
+    })
+    const wheres: object[] = [
+      { $or: Array.from({ length: 60 }, (_, i) => ({ comment: { $select: select(i) } })) },
+      { $or: Array.from({ length: 101 }, (_, i) => ({ comment: `${i}` })) },
+      { $or: Array.from({ length: 11 }, (_, i) => ({ comment: { $regex: `${i}` } })) },
+      { systolic: { $in: Array.from({ length: 100_000 }, (_, i) => i) } },
+      { systolic: { $in: Array.from({ length: 1_001 }, (_, i) => i) } },
+      { objectId: { $containedBy: ['a'] } },
+      { createdAt: { $all: ['a'] } },
+      { systolic: { $containedBy: [1] } },
+      { systolic: { $gt: { a: 1 } } },
+      { systolic: { $lt: [1] } },
+      { comment: { $regex: '\u0000' } },
+      { comment: { $regex: '[z-a]' } },
+      { comment: { $regex: 'a$b' } },
+      { comment: { $options: 'i' } },
+      { comment: { $regex: 'a', $options: 'ii' } },
+      { comment: { __op: 'Delete' } },
+      { comment: { $inQuery: { className: 'Ehr', limit: -1 } } },
+      { comment: { $inQuery: { className: 'Ehr', order: '$x' } } },
+      { $relatedTo: { object: { __type: 'Pointer', className: '_Role', objectId: 'x' }, key: 'users' } },
+    ]
+    for (const where of wheres) {
+      await refused(
+        request().post('/1/classes/BloodPressure').set(user.headers).send({ _method: 'GET', where }),
+        where,
+      )
+      await refused(
+        classesOf(user).batch([{ method: 'GET', path: '/1/classes/BloodPressure', body: { where } }]),
+        where,
+      )
+    }
+  })
+
+  it('as many conditions in the parts of a batch as one request may not have', async () => {
+    const where = { comment: { $select: { key: 'comment', query: { className: 'Custom' } } } }
+    const part = { method: 'GET', path: '/1/classes/BloodPressure', body: { where } }
+    await classesOf(user).batch(Array(10).fill(part)).expect(200)
+    await refused(classesOf(user).batch(Array(11).fill(part)), 'eleven subqueries')
+  })
+
+  it('accounts without what an account has', async () => {
+    for (const ACL of [{}, null, { '*': { read: true } }, { x: {} }, 5]) {
+      const email = newAddress()
+      const signUp = { username: email, email, password, ACL }
+      await refused(request().post('/1/users').set(keys()).send(signUp), { ACL })
+      assert.equal(await service.db.collection('_User').countDocuments({ email }), 0)
+      await refused(classesOf(user).put('_User', user.id, { ACL }), { ACL })
+    }
+    for (const name of ['username', 'email', 'password'])
+      for (const value of [null, 5, {}, [], { __op: 'Delete' }, 'a\u0000b']) {
+        await refused(classesOf(user).put('_User', user.id, { [name]: value }), { [name]: value })
+        await refused(
+          request()
+            .post('/1/login')
+            .set(keys())
+            .send({ username: 'x', [name]: value }),
+          value,
+        )
+      }
+    for (const name of ['ACL.*', 'username.x', 'email.x', 'password.x', 'authData.x', 'createdAt.x'])
+      for (const value of [1, { read: true }, { __op: 'Delete' }])
+        await refused(classesOf(user).put('_User', user.id, { [name]: value }), name)
+  })
+
+  it('parts of properties that have none', async () => {
+    for (const name of ['ACL.*', 'ACL.x', 'createdAt.x', 'objectId.x', 'version.x', 'name.x', 'dueDate.iso'])
+      for (const value of [1, { read: true }, { __op: 'Delete' }])
+        await refused(classesOf(user).put('Task', ids.Task ?? '', { [name]: value }), { [name]: value })
+    const { put } = classesOf(user)
+    const both = { 'payload.a': 2, 'payload.b': { __op: 'Delete' } }
+    await refused(put('Custom', ids.Custom ?? '', both), both)
+    await put('Custom', ids.Custom ?? '', { 'payload.b': { __op: 'Delete' } }).expect(200)
+  })
+})
