@@ -59,7 +59,7 @@ module.exports = {
         'The service starts it; its exports alone are reachable from outside, the harness by tests only.',
       severity: 'error',
       from: { pathNot: `^${engine}/` },
-      to: { path: `^${engine}/`, pathNot: `^${engine}/dist/(index|testing)[.]` },
+      to: { path: `^${engine}/`, pathNot: `^${engine}/dist/(index|regex|testing)[.]` },
     },
     {
       name: 'embedded-mongo-harness-is-for-tests',
