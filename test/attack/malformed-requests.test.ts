@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict'
 import type { Response, Test } from 'supertest'
-import { classesOf, moment, newPlan } from '../class-family/client.ts'
-import { keys, newAddress, newUser, password, request, service, type TestUser } from '../helper.ts'
+import { newPlan } from '../harness/care/by-class-family.ts'
+import { classesOf, moment } from '../harness/clients/class-family.ts'
+import { newAddress, newPerson, type Person, password } from '../harness/people/people.ts'
+import { keys, request, service } from '../harness/service/service.ts'
 
 /** Requests that made Parse Server fail with a 500, or never answer: each kind is refused with a code, at once. */
 describe('attack: malformed requests to the class family', () => {
-  let user: TestUser
+  let user: Person
   let ids: Record<string, string>
 
   beforeEach(async () => {
-    user = await newUser()
+    user = await newPerson()
     const { ehrId, carePlanId } = await newPlan(user)
     const plan = { ehrId, carePlanId }
     const { post } = classesOf(user)
@@ -116,11 +118,11 @@ describe('attack: malformed requests to the class family', () => {
       const signUp = { username: email, email, password, ACL }
       await refused(request().post('/1/users').set(keys()).send(signUp), { ACL })
       assert.equal(await service.db.collection('_User').countDocuments({ email }), 0)
-      await refused(classesOf(user).put('_User', user.id, { ACL }), { ACL })
+      await refused(classesOf(user).put('_User', user.mvUid, { ACL }), { ACL })
     }
     for (const name of ['username', 'email', 'password'])
       for (const value of [null, 5, {}, [], { __op: 'Delete' }, 'a\u0000b']) {
-        await refused(classesOf(user).put('_User', user.id, { [name]: value }), { [name]: value })
+        await refused(classesOf(user).put('_User', user.mvUid, { [name]: value }), { [name]: value })
         await refused(
           request()
             .post('/1/login')
@@ -131,7 +133,7 @@ describe('attack: malformed requests to the class family', () => {
       }
     for (const name of ['ACL.*', 'username.x', 'email.x', 'password.x', 'authData.x', 'createdAt.x'])
       for (const value of [1, { read: true }, { __op: 'Delete' }])
-        await refused(classesOf(user).put('_User', user.id, { [name]: value }), name)
+        await refused(classesOf(user).put('_User', user.mvUid, { [name]: value }), name)
   })
 
   it('parts of properties that have none', async () => {

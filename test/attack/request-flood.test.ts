@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { newPerson, type Person } from '../harness/people/people.ts'
+import { startNeighbour } from '../harness/service/neighbour.ts'
 import { type ServiceProcess, stopProcess } from '../harness/service/process.ts'
 import { keys } from '../harness/service/service.ts'
-import { startNeighbour } from './neighbour.ts'
 
 /** Requests without end, to either family. The limits are the same; parts of a batch count like requests. */
 describe('attack: a flood of requests', function suite() {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { copyFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyAudit } from '../../records/store/audit/verifier.ts'
 import { newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
 import { ok } from '../harness/clients/path-family.ts'
 import { newPerson, type Person } from '../harness/people/people.ts'
-import { newDataDir, type ServiceProcess, startProcess, stopProcess } from '../harness/service/process.ts'
+import { startNeighbour } from '../harness/service/neighbour.ts'
+import { type ServiceProcess, stopProcess } from '../harness/service/process.ts'
 import { config, keys, service } from '../harness/service/service.ts'
 
 /** How old what an instance knows of roles may be. */
@@ -20,16 +19,7 @@ describe('two instances on one database', function suite() {
   let nurse: Person
 
   before(async () => {
-    const [host] = service.client.options.hosts
-    const dataDir = newDataDir()
-    copyFileSync(join(config.dataDir, 'keys.json'), join(dataDir, 'keys.json'))
-    other = await startProcess({
-      DATA_DIR: dataDir,
-      MONGODB_URI: `mongodb://${host}/${service.db.databaseName}?directConnection=true`,
-      PUBLIC_URL: service.url,
-      INSTANCES: 'several',
-    })
-    await other.ready
+    other = await startNeighbour({ INSTANCES: 'several' })
     ;[patient, nurse] = await Promise.all([newPatient(), newPerson()])
     planId = await newPlan(patient)
   })

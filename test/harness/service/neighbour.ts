@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newDataDir, type ServiceProcess, startProcess } from '../harness/service/process.ts'
-import { config, service } from '../harness/service/service.ts'
+import { newDataDir, type ServiceProcess, startProcess } from './process.ts'
+import { config, service } from './service.ts'
 
 /** A second service on the database of the first, with the same keys and a configuration of its own. */
 export async function startNeighbour(env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
