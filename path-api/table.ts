@@ -6,6 +6,7 @@ import { addresses } from './resources/address.ts'
 import { audit } from './resources/audit.ts'
 import { carePlans } from './resources/care-plan.ts'
 import { carePlanHistory } from './resources/care-plan-history.ts'
+import { carePlanSettings } from './resources/care-plan-settings.ts'
 import { carePlanTemplates } from './resources/care-plan-template.ts'
 import { contacts } from './resources/contact.ts'
 import { ehrs } from './resources/ehr.ts'
@@ -23,7 +24,6 @@ import { profile } from './resources/profile.ts'
 import { registration } from './resources/registration.ts'
 import { relations } from './resources/relation.ts'
 import { session } from './resources/session.ts'
-import { settings } from './resources/settings.ts'
 import { tasks } from './resources/task.ts'
 
 /** Every operation of the path family: the router, the OpenAPI document and the contract tests are made from it. */
@@ -50,7 +50,7 @@ export const table: readonly Operation[] = [
   ...goals,
   ...tasks,
   ...participants,
-  ...settings,
+  ...carePlanSettings,
   ...events,
   ...carePlanHistory,
   ...carePlanTemplates,

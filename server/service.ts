@@ -28,7 +28,7 @@ import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 interface Parts {
   /** Where clients reach it. */
   url: string
-  /** Where the data lies. */
+  /** Where the data are kept. */
   place: string
   app: Express
   client: MongoClient
@@ -41,7 +41,7 @@ interface Parts {
 }
 
 export interface Service extends Parts {
-  /** Takes no more requests, finishes those that run (at most 10 s) and closes everything. */
+  /** Stops accepting requests, finishes those that run (at most 10 s) and closes everything. */
   stop(): Promise<void>
 }
 

@@ -70,7 +70,7 @@ const Result = Type.Object(
 const byKeys = [{ applicationId: [], restApiKey: [] }]
 const bySession = [{ applicationId: [], restApiKey: [], sessionToken: [] }]
 
-interface Call {
+interface ClassOperation {
   operationId: string
   summary: string
   takes?: TSchema
@@ -85,7 +85,12 @@ export function classFamily(schemas: SchemaCollector): Record<string, Json> {
     'application/json': { schema: schemas.collect(schema), example: exampleOf(schema) },
   })
   const fault = { description: 'Refused', content: json(ClassError) }
-  const call = ({ takes, answers: [status, schema], security = bySession, ...rest }: Call): Json => ({
+  const operationObject = ({
+    takes,
+    answers: [status, schema],
+    security = bySession,
+    ...rest
+  }: ClassOperation): Json => ({
     ...rest,
     tags: ['Class family'],
     security,
@@ -98,39 +103,49 @@ export function classFamily(schemas: SchemaCollector): Record<string, Json> {
     },
   })
   return Object.assign(
-    {
-      '/1/users': {
-        post: call({
-          operationId: 'signUp',
-          summary: 'Sign up',
-          takes: SignUp,
-          answers: [201, Created],
-          security: byKeys,
-        }),
-      },
-      '/1/login': {
-        post: call({
-          operationId: 'logIn',
-          summary: 'Log in',
-          takes: Credentials,
-          answers: [200, Session],
-          security: byKeys,
-        }),
-      },
-    },
-    ...(Object.keys(classes) as ClassName[]).map((name) => classPaths(name, call)),
-    ...Object.entries(functions).map(([name, takes]) => ({
-      [`/functions/${name}`]: {
-        post: call({
+    accountPaths(operationObject),
+    ...(Object.keys(classes) as ClassName[]).map((name) => classPaths(name, operationObject)),
+    functionPaths(operationObject),
+  )
+}
+
+type OperationObject = (about: ClassOperation) => Json
+
+const accountPaths = (operationObject: OperationObject): Record<string, Json> => ({
+  '/1/users': {
+    post: operationObject({
+      operationId: 'signUp',
+      summary: 'Sign up',
+      takes: SignUp,
+      answers: [201, Created],
+      security: byKeys,
+    }),
+  },
+  '/1/login': {
+    post: operationObject({
+      operationId: 'logIn',
+      summary: 'Log in',
+      takes: Credentials,
+      answers: [200, Session],
+      security: byKeys,
+    }),
+  },
+})
+
+const functionPaths = (operationObject: OperationObject): Record<string, Json> =>
+  Object.fromEntries(
+    Object.entries(functions).map(([name, takes]) => [
+      `/functions/${name}`,
+      {
+        post: operationObject({
           operationId: `${name}Function`,
           summary: takes.description ?? name,
           takes,
           answers: [200, Result],
         }),
       },
-    })),
+    ]),
   )
-}
 
 const functions: Record<string, TSchema> = {
   bmi: BmiParams,
@@ -138,36 +153,42 @@ const functions: Record<string, TSchema> = {
   bloodPressureCondition: ConditionParams,
 }
 
-function classPaths(name: ClassName, call: (about: Call) => Json): Record<string, Json> {
+const articled = (name: string): string => `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`
+
+function classPaths(name: ClassName, operationObject: OperationObject): Record<string, Json> {
   const { stored, create, update } = classes[name]
   const id = (verb: string) => `${verb}${name}Object`
   return {
     [`/1/classes/${name}`]: {
-      get: call({
+      get: operationObject({
         operationId: id('list'),
         summary: `List ${name} objects`,
         answers: [200, listOf(stored)],
         parameters: query,
       }),
-      post: call({
+      post: operationObject({
         operationId: id('create'),
-        summary: `Add a ${name} object`,
+        summary: `Add ${articled(name)} object`,
         takes: create,
         answers: [201, Created],
       }),
     },
     [`/1/classes/${name}/{objectId}`]: {
       parameters: [objectId],
-      get: call({ operationId: id('get'), summary: `Get a ${name} object`, answers: [200, stored] }),
-      put: call({
+      get: operationObject({
+        operationId: id('get'),
+        summary: `Get ${articled(name)} object`,
+        answers: [200, stored],
+      }),
+      put: operationObject({
         operationId: id('update'),
-        summary: `Update a ${name} object`,
+        summary: `Update ${articled(name)} object`,
         takes: update,
         answers: [200, Updated],
       }),
-      delete: call({
+      delete: operationObject({
         operationId: id('delete'),
-        summary: `Delete a ${name} object`,
+        summary: `Delete ${articled(name)} object`,
         answers: [200, Removed],
       }),
     },

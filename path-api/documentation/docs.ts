@@ -57,7 +57,7 @@ export function documentation(openApi: object): Operation[] {
       path: '/openapi.json',
       summary: 'The OpenAPI document',
       reply: [200, raw('application/json')],
-      handle: () => fixed(document, 'application/json'),
+      handle: () => revalidated(document, 'application/json'),
     }),
     operation({
       ...about,
@@ -65,7 +65,7 @@ export function documentation(openApi: object): Operation[] {
       path: '/docs',
       summary: 'The documentation as a page',
       reply: [200, raw('text/html')],
-      handle: () => fixed(page, 'text/html; charset=utf-8'),
+      handle: () => revalidated(page, 'text/html; charset=utf-8'),
     }),
     operation({
       ...about,
@@ -77,7 +77,7 @@ export function documentation(openApi: object): Operation[] {
       handle: ({ params: { asset } }) => {
         const type = Object.hasOwn(assetTypes, asset) ? assetTypes[asset] : undefined
         if (type === undefined) throw new ServiceError('NotFound')
-        if (asset === 'start.js') return fixed(start, type)
+        if (asset === 'start.js') return revalidated(start, type)
         const headers = { 'content-type': type, 'cache-control': 'public, max-age=3600' }
         return answer(createReadStream(join(folder, asset)), { headers })
       },
@@ -85,7 +85,7 @@ export function documentation(openApi: object): Operation[] {
   ]
 }
 
-function fixed(text: string, type: string) {
+function revalidated(text: string, type: string) {
   const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 20)}"`
   return answer(text, { headers: { 'content-type': type, etag, 'cache-control': 'no-cache' } })
 }

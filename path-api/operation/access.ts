@@ -44,7 +44,9 @@ export const rules = {
     who: 'the user named in the path, those who are connected with that user, and administrators',
     permits: async (principal, { mvUid = '' }, { profiles }) =>
       principal.mvUid === mvUid ||
-      (isAdmin(principal) ? profiles.isUser(mvUid) : profiles.network.areConnected(principal.mvUid, mvUid)),
+      (isAdmin(principal)
+        ? profiles.isUser(mvUid)
+        : profiles.connections.areConnected(principal.mvUid, mvUid)),
   },
   'ehr:read': {
     who: 'the subject of the EHR, those who write it, and the participants of its care plans',

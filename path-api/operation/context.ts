@@ -9,7 +9,7 @@ type Known<A extends Access, T> = A extends 'public' ? undefined : A extends 'op
 /** What a handler may know about the request besides its input. */
 interface RequestFacts<A extends Access> {
   principal: Known<A, Principal>
-  /** The same one as the records know him. */
+  /** The same one as the records know them. */
   caller: Known<A, Caller>
   requestId: string
   /** The client's address, as `trust proxy` sees it. */

@@ -48,7 +48,7 @@ export const accountPages = [
     id: 'sendActivation',
     method: 'post',
     path: '/auth/account/register/activation',
-    summary: 'The button of that page',
+    summary: 'Activate the account, or confirm the new address, from that page',
     body: form(Activation),
     guarded: () => undefined,
     handle: async ({ body: { token, lang } }, { registrations }) => {

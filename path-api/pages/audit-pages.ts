@@ -22,7 +22,7 @@ const Login = Type.Object(
   },
   { additionalProperties: false, description: 'The form of the page' },
 )
-const Leave = Type.Object({ lang }, { additionalProperties: false, description: 'The button of the page' })
+const Leave = Type.Object({ lang }, { additionalProperties: false, description: 'The form of the logout' })
 
 /** Goes with requests from our own pages only, and to no script. */
 const cookie = (token: string, seconds: number) => ({
@@ -38,14 +38,14 @@ const LINES = 100
 /** Most of them are the patient's own, as a rule. */
 const LOOKED_AT = 1000
 
-/** Who looked at his record, for a patient without an app: works without scripts. */
+/** Shows patients without an app who looked at their record: works without scripts. */
 export const auditPages = [
   operation({
     ...about,
     id: 'showAccesses',
     method: 'get',
     path: '/ehr/audit',
-    summary: 'The page that shows a patient who saw and changed his EHR',
+    summary: 'The page that shows patients who saw and changed their EHR',
     description: 'A login first, unless the request carries a token.',
     query: {
       lang,

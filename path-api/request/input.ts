@@ -34,9 +34,9 @@ export function inputReader({ params, query, body, limits }: Operation): InputRe
       bytes,
     }
     const found = [
-      ...checked('path', checkParams, input.params),
-      ...checked('query', checkQuery, input.query),
-      ...(checkBody ? checked('body', checkBody, input.body) : []),
+      ...violationsIn('path', checkParams, input.params),
+      ...violationsIn('query', checkQuery, input.query),
+      ...(checkBody ? violationsIn('body', checkBody, input.body) : []),
     ]
     if (found.length > 0) throw invalid(found)
     return input
@@ -50,16 +50,17 @@ const invalid = (found: readonly Violation[]) =>
   new ServiceError('InvalidInput', { violations: found.slice(0, mostViolations) })
 
 /** The violations of one part of the input, as whole sentences and with the part in front of their paths. */
-const checked = (part: Part, check: Check, value: unknown): Violation[] => check(value).map(inPart(part))
+const violationsIn = (place: Place, check: Check, value: unknown): Violation[] =>
+  check(value).map(placedIn(place))
 
-type Part = 'path' | 'query' | 'body'
+type Place = 'path' | 'query' | 'body'
 
-const inPart =
-  (part: Part) =>
+const placedIn =
+  (place: Place) =>
   ({ path, code, message }: Violation): Violation => ({
-    path: path === '' ? part : `${part}.${path}`,
+    path: path === '' ? place : `${place}.${path}`,
     code,
-    message: `${path === '' ? `The ${part}` : path} ${message}.`,
+    message: `${path === '' ? `The ${place}` : path} ${message}.`,
   })
 
 const isPlaced = ({ path }: Violation): boolean => /^(path|query|body)(\.|$)/.test(path)
@@ -75,7 +76,7 @@ export function inInput(thrown: unknown, { params, body }: Input): unknown {
     if (isPlaced(violation)) return violation
     const isNamed = (name: string) => name.toLowerCase() === violation.path.toLowerCase()
     const path = Object.hasOwn(sent, violation.path) ? undefined : Object.keys(params).find(isNamed)
-    return path === undefined ? inPart('body')(violation) : inPart('path')({ ...violation, path })
+    return path === undefined ? placedIn('body')(violation) : placedIn('path')({ ...violation, path })
   })
   const { detail } = thrown
   return new ServiceError('RuleViolated', { violations, cause: thrown, ...(detail && { detail }) })

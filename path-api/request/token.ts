@@ -25,7 +25,7 @@ export async function principalOf(request: Request, policy: TokenPolicy): Promis
   if (token === undefined) return undefined
   const principal = await policy.authenticate(token)
   if (principal === undefined) {
-    throw new ServiceError('Unauthenticated', { detail: 'The token is not valid, or no longer.' })
+    throw new ServiceError('Unauthenticated', { detail: 'The token is invalid or has expired.' })
   }
   return principal
 }

@@ -22,7 +22,7 @@ export const account = [
     id: 'listAccounts',
     path: '/auth/account',
     summary: 'List accounts',
-    description: 'Administrators see all, anyone else his own.',
+    description: 'Administrators see all, anyone else their own.',
     source,
     access: 'user',
     query: {

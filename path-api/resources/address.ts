@@ -5,7 +5,7 @@ import { list, pageAs } from '../operation/list.ts'
 import { mounted } from '../operation/mounted.ts'
 import { type Operation, operation } from '../operation/operation.ts'
 import { type Mount, mounts, ownerOf, pathOf, requireSameId } from './belongings.ts'
-import { shown } from './representation.ts'
+import { fieldsOf } from './representation.ts'
 
 const about = {
   source: 'Endpoints, Profile (persons); Resources and their fields, Address of a person',
@@ -16,7 +16,7 @@ type Stored = Omit<Address, 'addressId'> & { id: string }
 
 const addressOf = (stored: Stored): Address => ({
   addressId: ownId(stored.id),
-  ...shown(addressFields, stored),
+  ...fieldsOf(addressFields, stored),
 })
 
 const operations: ((mount: Mount) => Operation)[] = [

@@ -17,7 +17,7 @@ import { list, pageAs } from '../operation/list.ts'
 import { type Operation, operation } from '../operation/operation.ts'
 import { goalAnswer, planAnswer, taskOf } from './care-plan-representation.ts'
 import { inBoth, type Mount } from './mounts.ts'
-import { shown } from './representation.ts'
+import { fieldsOf } from './representation.ts'
 
 const source = 'EHR data: who changed what, and the way back'
 
@@ -68,7 +68,7 @@ function historyOf<W>({ name, what, path, former, ...kind }: Kind<W>): ((mount: 
             ...change,
             announced,
             changed: visible(changed),
-            before: before && shown(former.properties, before),
+            before: before && fieldsOf(former.properties, before),
           }))
         },
       }),

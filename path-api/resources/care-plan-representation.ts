@@ -10,14 +10,14 @@ import {
 import type { Answer } from '../answer/answer.ts'
 import { answer } from '../answer/answer.ts'
 import { taggedWith } from '../answer/etag.ts'
-import { shown } from './representation.ts'
+import { fieldsOf } from './representation.ts'
 
-export const taskOf = (task: StoredTask) => shown(TaskResource.properties, task) as TaskResource
+export const taskOf = (task: StoredTask) => fieldsOf(TaskResource.properties, task) as TaskResource
 
 export const goalOf = ({ tasks, ...goal }: WholeGoal) =>
-  ({ ...shown(GoalSummary.properties, goal), tasks: tasks.map(taskOf) }) as GoalResource
+  ({ ...fieldsOf(GoalSummary.properties, goal), tasks: tasks.map(taskOf) }) as GoalResource
 
-export const summaryOf = (plan: StoredPlan) => shown(CarePlanSummary.properties, plan) as CarePlanSummary
+export const summaryOf = (plan: StoredPlan) => fieldsOf(CarePlanSummary.properties, plan) as CarePlanSummary
 
 export const planOf = ({ goals, ...plan }: WholePlan): CarePlanResource => ({
   ...summaryOf(plan),
@@ -49,11 +49,11 @@ export const answerWith = <B>(
   return answer(body, { version, headers, ...(location !== undefined && { location }) })
 }
 
-type Part = { id: string; name: string; status: string }
+type GoalOrTask = { id: string; name: string; status: string }
 
 /** What is still open in what was closed. */
-export const openOf = (goals: readonly Part[], tasks: readonly Part[]) => {
-  const open = (parts: readonly Part[], kind: 'GOAL' | 'TASK') =>
-    parts.filter(({ status }) => status === 'ACTIVE').map(({ id, name }) => ({ kind, id, name }))
+export const openOf = (goals: readonly GoalOrTask[], tasks: readonly GoalOrTask[]) => {
+  const open = (contents: readonly GoalOrTask[], kind: 'GOAL' | 'TASK') =>
+    contents.filter(({ status }) => status === 'ACTIVE').map(({ id, name }) => ({ kind, id, name }))
   return [...open(goals, 'GOAL'), ...open(tasks, 'TASK')]
 }

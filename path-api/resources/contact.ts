@@ -6,7 +6,7 @@ import { list, pageAs } from '../operation/list.ts'
 import { mounted } from '../operation/mounted.ts'
 import { type Operation, operation } from '../operation/operation.ts'
 import { type Mount, mounts, ownerOf, pathOf, requireSameId } from './belongings.ts'
-import { shown } from './representation.ts'
+import { fieldsOf } from './representation.ts'
 
 const source = 'Endpoints, Profile (persons); Resources and their fields, Contact information'
 const about = { source, access: 'person' } as const
@@ -17,7 +17,7 @@ type Stored = Omit<Contact, 'contactId'> & { id: string }
 
 const contactOf = (stored: Stored): Contact => ({
   contactId: ownId(stored.id),
-  ...shown(contactFields, stored),
+  ...fieldsOf(contactFields, stored),
 })
 
 const operations: ((mount: Mount) => Operation)[] = [

@@ -14,14 +14,14 @@ const ehrOf = ({ id, subjectId, createdAt, version }: StoredEhr): EhrResource =>
   version,
 })
 
-const both = [
+const mounts = [
   { path: '/ehr', of: '' },
   { path: '/med/ehr', of: 'Medical' },
 ] as const
 
 export const ehrs = [
   ...mounted(
-    both,
+    mounts,
     ({ path, of }) =>
       list({
         id: `list${of}Ehrs`,

@@ -7,11 +7,11 @@ import { answer } from '../answer/answer.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
-import { shown } from './representation.ts'
+import { fieldsOf } from './representation.ts'
 
 const source = 'Endpoints, Medical data; Events'
 
-const eventOf = (stored: StoredEvent) => shown(EventResource.properties, stored) as EventResource
+const eventOf = (stored: StoredEvent) => fieldsOf(EventResource.properties, stored) as EventResource
 
 const answerWith = (stored: StoredEvent) => answer(eventOf(stored), { version: stored.version })
 

@@ -26,7 +26,7 @@ export const network = [
     summary: 'List the connections of a person, and the requests for one',
     item: Connection,
     handle: async ({ params: { mvUid }, page }, { caller, profiles }) =>
-      pageAs(await profiles.network.list(caller, mvUid, page), connectionOf),
+      pageAs(await profiles.connections.list(caller, mvUid, page), connectionOf),
   }),
   operation({
     ...about,
@@ -40,7 +40,7 @@ export const network = [
     reply: [201, Connection, 'versioned'],
     errors: ['RuleViolated'],
     handle: async ({ params: { mvUid }, body }, { caller, profiles }) => {
-      const added = await profiles.network.ask(caller, mvUid, body.mvUid)
+      const added = await profiles.connections.ask(caller, mvUid, body.mvUid)
       return answer(connectionOf(added), {
         version: added.version,
         location: `/profile/${mvUid}/network/${body.mvUid}`,
@@ -55,7 +55,7 @@ export const network = [
     summary: 'Get a connection',
     reply: [200, Connection, 'versioned'],
     handle: async ({ params: { mvUid, connectionMvUid } }, { caller, profiles }) => {
-      const found = await profiles.network.get(caller, mvUid, connectionMvUid)
+      const found = await profiles.connections.get(caller, mvUid, connectionMvUid)
       return answer(connectionOf(found), { version: found.version })
     },
   }),
@@ -67,6 +67,6 @@ export const network = [
     summary: 'End a connection, or a request for one, for both sides',
     reply: [204],
     handle: ({ params: { mvUid, connectionMvUid } }, { caller, profiles, ifMatch }) =>
-      profiles.network.end(caller, mvUid, connectionMvUid, ifMatch),
+      profiles.connections.end(caller, mvUid, connectionMvUid, ifMatch),
   }),
 ]

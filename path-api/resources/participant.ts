@@ -28,12 +28,13 @@ const placeOf = ({ ehrId = '', careplanId, ownerId }: Params) => ({
 })
 const keyOf = (params: Params) => ({ id: params.participationId ?? '', ...placeOf(params) })
 
-const shown = (stored: StoredParticipation): ParticipationResource => {
+const participationOf = (stored: StoredParticipation): ParticipationResource => {
   const { id, mvUid, role = null, access, start, end = null, status, version } = stored
   return { participationId: id, mvUid, role, access, start, end, status, version }
 }
 
-const answerWith = (stored: StoredParticipation) => answer(shown(stored), { version: stored.version })
+const answerWith = (stored: StoredParticipation) =>
+  answer(participationOf(stored), { version: stored.version })
 
 type Mount = (typeof mounts)[number]
 
@@ -48,7 +49,7 @@ const listing = ({ path, of }: Mount) =>
     query: { status: Type.Optional(ParticipationStatusEnum) },
     item: ParticipationResource,
     handle: async ({ params, query: { status }, page }, { caller, carePlans }) =>
-      pageAs(await carePlans.participants.list(caller, placeOf(params), status, page), shown),
+      pageAs(await carePlans.participants.list(caller, placeOf(params), status, page), participationOf),
   })
 
 const adding = ({ path, of }: Mount) =>
@@ -71,7 +72,7 @@ const adding = ({ path, of }: Mount) =>
       const location = path
         .replace('{ehrId}', place.ehrId)
         .replace(/\{(careplanId|ownerId)\}/, place.carePlanId)
-      return answer(shown(added), { version: added.version, location: `${location}/${added.id}` })
+      return answer(participationOf(added), { version: added.version, location: `${location}/${added.id}` })
     },
   })
 

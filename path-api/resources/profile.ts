@@ -5,7 +5,7 @@ import { Person, PersonUpdate, personFields } from '../../schemas/person.ts'
 import { answer } from '../answer/answer.ts'
 import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
-import { shown } from './representation.ts'
+import { fieldsOf } from './representation.ts'
 
 const path = '/profile/{mvUid}'
 const source = 'Endpoints, Profile (persons); Resources and their fields, Relation'
@@ -16,7 +16,7 @@ const cardOf = ({ id, name, picture }: StoredPerson): Person => ({
   picture: picture ? `/profile/${id}/picture` : null,
 })
 
-const personOf = (stored: StoredPerson): Person => ({ ...shown(personFields, stored), ...cardOf(stored) })
+const personOf = (stored: StoredPerson): Person => ({ ...fieldsOf(personFields, stored), ...cardOf(stored) })
 
 export const profile = [
   operation({
@@ -30,8 +30,8 @@ export const profile = [
     reply: [200, Person, 'versioned'],
     handle: async ({ params: { mvUid } }, { caller, profiles }) => {
       const person = await profiles.persons.get(asConnection(caller, mvUid), mvUid)
-      const shown = caller.userId === mvUid || isAdmin(caller) ? personOf : cardOf
-      return answer(shown(person), { version: person.version })
+      const represent = caller.userId === mvUid || isAdmin(caller) ? personOf : cardOf
+      return answer(represent(person), { version: person.version })
     },
   }),
   operation({

@@ -11,7 +11,7 @@ import { answer } from '../answer/answer.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import { requireSameId } from './belongings.ts'
-import { shown } from './representation.ts'
+import { fieldsOf } from './representation.ts'
 
 const about = {
   source: 'Endpoints, Profile (persons); Resources and their fields, Relation',
@@ -23,7 +23,7 @@ const one = '/profile/{mvUid}/relation/{relationId}'
 
 const relationOf = (stored: Omit<Relation, 'id'> & { relationId: number }): Relation => ({
   id: relationIdOf(stored.relationId),
-  ...shown(relationFields, stored),
+  ...fieldsOf(relationFields, stored),
 })
 
 export const relations = [

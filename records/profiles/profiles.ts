@@ -4,9 +4,9 @@ import type { IfMatch } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { changeOf } from '../store/writing/history.ts'
 import { inTransaction, type Records } from '../store/writing/transaction.ts'
+import { Connections, isUser } from './connections.ts'
 import { exportPerson } from './leaving/export.ts'
 import { forgetPerson } from './leaving/forget.ts'
-import { isUser, Network } from './network.ts'
 import { closeLedger, noteRemoval, takeTurn } from './owner/ledger.ts'
 import { connectionRole } from './owner/owner.ts'
 import { Persons } from './person/persons.ts'
@@ -23,7 +23,7 @@ export class Profiles {
   readonly relations: Relations
   readonly addresses: Addresses
   readonly contacts: Contacts
-  readonly network: Network
+  readonly connections: Connections
 
   constructor(records: Records) {
     this.#records = records
@@ -32,13 +32,15 @@ export class Profiles {
     this.relations = new Relations(records)
     this.addresses = new Addresses(records, this.relations)
     this.contacts = new Contacts(records, this.relations)
-    this.network = new Network(records)
+    this.connections = new Connections(records)
   }
 
   /** The collections and the indexes that they need: server start creates them. */
   indexes(): [collection: string, IndexDescription[]][] {
-    const { persons, pictures, relations, addresses, contacts, network } = this
-    return [persons, pictures, relations, addresses, contacts, network].map(({ store }) => store.indexes())
+    const { persons, pictures, relations, addresses, contacts, connections } = this
+    return [persons, pictures, relations, addresses, contacts, connections].map(({ store }) =>
+      store.indexes(),
+    )
   }
 
   /** Whether there is a user with this id, whether or not anything is kept about the person. */

@@ -1,5 +1,5 @@
 import { keptKeys } from './kept-keys.ts'
-import { type Setting, settings } from './settings.ts'
+import { type Setting, settings } from './known-settings.ts'
 
 type Settings = typeof settings
 type Name = keyof Settings

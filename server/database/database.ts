@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 
 export interface Database {
   uri: string
-  /** Where the data lies, for the person who started the service. */
+  /** Where the data are kept, for the person who started the service. */
   place: string
   /** Resolves when an embedded engine has ended by itself; never for a MongoDB elsewhere. */
   lost: Promise<void>
@@ -75,7 +75,7 @@ async function claimKind(uri: string, kind: Kind): Promise<void> {
         { upsert: empty, returnDocument: 'after' },
       )
     if (!found)
-      throw new Error('The database holds data, but no mark that says of which kind; use an empty one')
+      throw new Error('The database already holds data that this service did not create; use an empty one')
     if (found.kind !== kind)
       throw new Error(`This is the ${found.kind} database; the ${kind} service must not use it`)
   } finally {

@@ -6,7 +6,7 @@ import { accessesOf } from '../../store/resource.ts'
 import type { Records } from '../../store/writing/transaction.ts'
 import { rangeOf } from '../owner/owner.ts'
 
-interface Kept {
+interface KeptDocument {
   _id: string
   [field: string]: unknown
 }
@@ -14,7 +14,7 @@ interface Kept {
 interface Source {
   kind: string
   collection: string
-  where: Filter<Kept>
+  where: Filter<KeptDocument>
 }
 
 /** What is kept about a person outside their EHRs. */
@@ -37,7 +37,8 @@ const sourcesOf = (mvUid: string): Source[] => [
   historyOf('_User', mvUid),
 ]
 
-const keptIn = (db: Db, collection: string): Collection<Kept> => db.collection<Kept>(collection)
+const keptIn = (db: Db, collection: string): Collection<KeptDocument> =>
+  db.collection<KeptDocument>(collection)
 
 const historyOf = (collection: string, mvUid: string): Source => ({
   kind: 'history',
@@ -77,33 +78,34 @@ async function ehrCollections(db: Db): Promise<string[]> {
   return [...new Set([...known, ...names, ...PLAN_COLLECTIONS])].sort()
 }
 
-/** Kepts read in one go and told to the audit before the first of them is shown. */
+/** Documents read in one go and told to the audit before the first of them is shown. */
 const BATCH = 500
 
 async function* readBatches(
   { db, audit }: Records,
   caller: Caller,
   { collection, where }: Source,
-): AsyncGenerator<Kept> {
+): AsyncGenerator<KeptDocument> {
   const audited = { collection, ehr: collection === 'Ehr' ? 'id' : 'ehrId' }
-  const tell = async (batch: Kept[]): Promise<void> => {
+  const report = async (batch: KeptDocument[]): Promise<void> => {
     const shown = batch.map(({ _id: id, ehrId }) => ({ id, ehrId }))
     await audit.record(...accessesOf(audited, caller, { action: 'query', asked: 'export' }, shown))
   }
-  let batch: Kept[] = []
+  let batch: KeptDocument[] = []
   for await (const document of keptIn(db, collection).find(where, { batchSize: BATCH })) {
     batch.push(document)
     if (batch.length < BATCH) continue
-    await tell(batch)
+    await report(batch)
     yield* batch
     batch = []
   }
   if (batch.length === 0) return
-  await tell(batch)
+  await report(batch)
   yield* batch
 }
 
-const line = (kind: string, document: Kept): string => `${JSON.stringify({ kind, data: plain(document) })}\n`
+const line = (kind: string, document: KeptDocument): string =>
+  `${JSON.stringify({ kind, data: plain(document) })}\n`
 
 /** Signatures and hashes. */
 const INTERNAL = new Set(['mac', 'tokenHash'])
@@ -111,12 +113,12 @@ const INTERNAL = new Set(['mac', 'tokenHash'])
 const META: Record<string, string> = { _id: 'id', _created_at: 'createdAt', _updated_at: 'updatedAt' }
 
 /** A document without what only the service itself uses, secrets first of all: their names begin with `_`. */
-function plain(document: Kept): Record<string, unknown> {
+function plain(document: KeptDocument): Record<string, unknown> {
   const shown: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(document)) {
     const name = META[key] ?? (key.startsWith('_p_') ? key.slice(3) : key)
     if (!name.startsWith('_') && !INTERNAL.has(name))
-      shown[name] = key === 'before' && value !== null ? plain(value as Kept) : value
+      shown[name] = key === 'before' && value !== null ? plain(value as KeptDocument) : value
   }
   return shown
 }

@@ -82,17 +82,18 @@ export function entryMac(key: string, previous: string, entry: Omit<AuditEntry, 
 }
 
 /** At most 200 characters, and none that the database would store as another: the mac has to hold on what is read. */
-const kept = (text: string): string => (PLAIN.test(text) ? text : Buffer.from(text.slice(0, 200)).toString())
+const storable = (text: string): string =>
+  PLAIN.test(text) ? text : Buffer.from(text.slice(0, 200)).toString()
 const PLAIN = /^[\x20-\x7e]{0,200}$/
 
 function cleaned(access: Access): Access {
   return {
     ...access,
-    requestId: kept(access.requestId),
-    application: kept(access.application),
-    ehrId: access.ehrId === null ? null : kept(access.ehrId),
-    ids: access.ids.map(kept),
-    ...(access.asked === undefined ? {} : { asked: kept(access.asked) }),
+    requestId: storable(access.requestId),
+    application: storable(access.application),
+    ehrId: access.ehrId === null ? null : storable(access.ehrId),
+    ids: access.ids.map(storable),
+    ...(access.asked === undefined ? {} : { asked: storable(access.asked) }),
   }
 }
 

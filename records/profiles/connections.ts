@@ -20,7 +20,7 @@ const StoredConnection = Type.Object({
 type StoredConnection = Static<typeof StoredConnection>
 
 /** Who is connected with whom. Each side has a record of its own; both are always written together. */
-export class Network {
+export class Connections {
   readonly #records: Records
   readonly store
 

@@ -68,7 +68,7 @@ export const settings = {
   keyEncryptionKey: {
     kind: key,
     made: true,
-    about: 'Encrypts the private keys that sign access tokens, where they lie in the database',
+    about: 'Encrypts the private keys that sign access tokens, as they are kept in the database',
   },
   signingKeyDays: {
     kind: wholeNumber(1, 365),

@@ -12,7 +12,7 @@ const placeOf = ({ ehrId, careplanId }: { ehrId: string; careplanId: string }) =
   carePlanId: careplanId,
 })
 
-export const settings = [
+export const carePlanSettings = [
   operation({
     ...about,
     id: 'loadSettings',
