@@ -9,6 +9,7 @@ import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
 import { Store } from '../store/store.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
+import { collections } from './owner/collections.ts'
 import { takeTurn } from './owner/ledger.ts'
 import { belonging, privateTo, service } from './owner/owner.ts'
 
@@ -27,7 +28,7 @@ export class Connections {
   constructor(records: Records) {
     this.#records = records
     this.store = new Store(records, {
-      collection: 'profile.connections',
+      collection: collections.connection,
       schema: StoredConnection,
       lists: { own: { by: ['mvUid'], sort: 'createdAt', order: 'asc' } },
     })

@@ -7,6 +7,7 @@ import { inTransaction, type Records } from '../store/writing/transaction.ts'
 import { Connections, isUser } from './connections.ts'
 import { exportPerson } from './leaving/export.ts'
 import { forgetPerson } from './leaving/forget.ts'
+import { collections } from './owner/collections.ts'
 import { closeLedger, noteRemoval, takeTurn } from './owner/ledger.ts'
 import { connectionRole } from './owner/owner.ts'
 import { Persons } from './person/persons.ts'
@@ -75,7 +76,7 @@ export class Profiles {
       await noteRemoval(this.#records, tx, mvUid)
       const by = { caller, at: this.#records.clock() }
       const removal = { action: 'delete' as const, version: version + 1, before: null, changed: [] }
-      tx.changes.push(changeOf({ collection: 'profile.persons', id: mvUid }, by, removal))
+      tx.changes.push(changeOf({ collection: collections.person, id: mvUid }, by, removal))
     })
   }
 

@@ -13,7 +13,7 @@ import { accessesOf, type Key, type Resource, recordKeyOf } from './resource.ts'
 import { type Change, changedFields, changeOf } from './writing/history.ts'
 import type { Decision, Into } from './writing/writer.ts'
 
-/** The versions that an If-Match names; `*`: any version, undefined: no condition. */
+/** The versions that the caller accepts to overwrite; `*`: any version, undefined: no condition. */
 export type IfMatch = readonly number[] | '*' | undefined
 
 /** What the writes of one resource come to, history and audit included, once the records are at hand. */

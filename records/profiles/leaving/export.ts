@@ -4,6 +4,7 @@ import { type Caller, permitted } from '../../store/documents/caller.ts'
 import { PLAN_COLLECTIONS } from '../../store/documents/database.ts'
 import { accessesOf } from '../../store/resource.ts'
 import type { Records } from '../../store/writing/transaction.ts'
+import { collections } from '../owner/collections.ts'
 import { rangeOf } from '../owner/owner.ts'
 
 interface KeptDocument {
@@ -23,14 +24,7 @@ const sourcesOf = (mvUid: string): Source[] => [
   { kind: 'identity', collection: 'auth.identities', where: { mvUid } },
   { kind: 'emailChange', collection: 'auth.email_changes', where: { _id: mvUid } },
   { kind: 'session', collection: '_Session', where: { _p_user: `_User$${mvUid}` } },
-  ...Object.entries({
-    person: 'profile.persons',
-    picture: 'profile.pictures',
-    contact: 'profile.contacts',
-    address: 'profile.addresses',
-    relation: 'profile.relations',
-    connection: 'profile.connections',
-  }).flatMap(([kind, collection]) => [
+  ...Object.entries(collections).flatMap(([kind, collection]) => [
     { kind, collection, where: { _id: rangeOf(mvUid) } },
     historyOf(collection, mvUid),
   ]),

@@ -8,6 +8,7 @@ import type { Saved } from '../../store/documents/parse-format.ts'
 import { Store } from '../../store/store.ts'
 import { unlessMade } from '../../store/writing/once.ts'
 import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
+import { collections } from '../owner/collections.ts'
 import { wasRemoved } from '../owner/ledger.ts'
 import { normalised } from '../owner/normalise.ts'
 import { service, sharedByConnection } from '../owner/owner.ts'
@@ -29,7 +30,7 @@ export class Persons {
 
   constructor(records: Records) {
     this.#records = records
-    this.store = new Store(records, { collection: 'profile.persons', schema: StoredPerson, lists: {} })
+    this.store = new Store(records, { collection: collections.person, schema: StoredPerson, lists: {} })
   }
 
   /** @throws NotFound for a person who was removed */
@@ -73,7 +74,7 @@ export class Persons {
   /** How persons are called, by their ids: for whose record they looked at. Who has no person here has no name. */
   async namesOf(mvUids: readonly string[]): Promise<Map<string, string>> {
     const persons = this.#records.db.collection<{ _id: string; name: { displayName: string } }>(
-      'profile.persons',
+      collections.person,
     )
     const found = await persons
       .find({ _id: { $in: [...new Set(mvUids)] } }, { projection: { name: 1 } })

@@ -5,6 +5,7 @@ import type { IfMatch } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { Store } from '../../store/store.ts'
 import { inTransaction, type Records } from '../../store/writing/transaction.ts'
+import { collections } from '../owner/collections.ts'
 import { sharedByConnection } from '../owner/owner.ts'
 import type { Persons } from './persons.ts'
 import { cleanPicture } from './picture-file.ts'
@@ -25,7 +26,7 @@ export class Pictures {
   constructor(records: Records, persons: Persons) {
     this.#records = records
     this.#persons = persons
-    this.store = new Store(records, { collection: 'profile.pictures', schema: StoredPicture, lists: {} })
+    this.store = new Store(records, { collection: collections.picture, schema: StoredPicture, lists: {} })
   }
 
   /** @throws NotFound */

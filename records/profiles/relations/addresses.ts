@@ -3,6 +3,7 @@ import { type AddressCreate, addressFields } from '../../../schemas/address.ts'
 import type { IfMatch } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Records } from '../../store/writing/transaction.ts'
+import { collections } from '../owner/collections.ts'
 import { belonging, keyOf, type Owner, ownerFields, privateTo } from '../owner/owner.ts'
 import { Belongings } from './belongings.ts'
 import type { Relations } from './relations.ts'
@@ -12,7 +13,7 @@ const StoredAddress = Type.Object({ ...ownerFields, ...addressFields })
 /** The addresses of persons and of their relations. */
 export class Addresses extends Belongings<typeof StoredAddress> {
   constructor(records: Records, relations: Relations) {
-    super(records, relations, 'profile.addresses', StoredAddress)
+    super(records, relations, collections.address, StoredAddress)
   }
 
   /** @throws NotFound when the owner is a relation that is not there */

@@ -4,6 +4,7 @@ import type { IfMatch } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Where } from '../../store/reading/filter.ts'
 import type { Records, Transaction } from '../../store/writing/transaction.ts'
+import { collections } from '../owner/collections.ts'
 import { keyOf, type Owner, ownerFields, privateTo, sharedByConnection } from '../owner/owner.ts'
 import { Belongings } from './belongings.ts'
 import { requireFittingValue } from './contact-value.ts'
@@ -22,7 +23,7 @@ class ChangesPlace extends Error {}
  */
 export class Contacts extends Belongings<typeof StoredContact> {
   constructor(records: Records, relations: Relations) {
-    super(records, relations, 'profile.contacts', StoredContact)
+    super(records, relations, collections.contact, StoredContact)
   }
 
   /** @throws NotFound when the owner is a relation that is not there; RuleViolated for a value of another type */

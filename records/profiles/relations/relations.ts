@@ -8,6 +8,7 @@ import type { Page, PageOf } from '../../store/reading/listing.ts'
 import { Store } from '../../store/store.ts'
 import { unlessMade } from '../../store/writing/once.ts'
 import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
+import { collections } from '../owner/collections.ts'
 import { relationNumber } from '../owner/ledger.ts'
 import { normalised } from '../owner/normalise.ts'
 import { belonging, type Owner, privateTo } from '../owner/owner.ts'
@@ -32,7 +33,7 @@ export class Relations {
   constructor(records: Records) {
     this.#records = records
     this.store = new Store(records, {
-      collection: 'profile.relations',
+      collection: collections.relation,
       schema: StoredRelation,
       lists: { own: { by: ['mvUid'], sort: 'relationId', order: 'asc' } },
       indexes: [{ key: { mvUid: 1, relationId: 1 }, name: 'number', unique: true }],
