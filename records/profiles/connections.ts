@@ -11,7 +11,7 @@ import { Store } from '../store/store.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
 import { collections } from './owner/collections.ts'
 import { takeTurn } from './owner/ledger.ts'
-import { belonging, privateTo, service } from './owner/owner.ts'
+import { asService, belongingId, privateTo } from './owner/owner.ts'
 
 const StoredConnection = Type.Object({
   mvUid: Type.String(),
@@ -40,12 +40,12 @@ export class Connections {
 
   /** @throws NotFound */
   get(caller: Caller, mvUid: string, other: string) {
-    return this.store.get(caller, { id: belonging(mvUid, other) })
+    return this.store.get(caller, { id: belongingId(mvUid, other) })
   }
 
   async areConnected(mvUid: string, other: string): Promise<boolean> {
     const state = 'CONNECTED'
-    const found = await this.#find(service, mvUid, { state, id: belonging(mvUid, other) })
+    const found = await this.#find(asService, mvUid, { state, id: belongingId(mvUid, other) })
     return found !== undefined
   }
 
@@ -60,7 +60,7 @@ export class Connections {
     }
     return inTransaction(this.#records, async (tx) => {
       await this.#takeTurns(tx, mvUid, other)
-      const mine = await this.#find(caller, mvUid, { id: belonging(mvUid, other) }, tx)
+      const mine = await this.#find(caller, mvUid, { id: belongingId(mvUid, other) }, tx)
       if (mine === undefined) return this.#begin(caller, tx, mvUid, other)
       return mine.state === 'PENDING_IN' ? this.#accept(caller, tx, mvUid, other) : mine
     })
@@ -70,22 +70,22 @@ export class Connections {
   end(caller: Caller, mvUid: string, other: string, ifMatch: IfMatch): Promise<void> {
     return inTransaction(this.#records, async (tx) => {
       await this.#takeTurns(tx, mvUid, other)
-      await this.store.remove(caller, { id: belonging(mvUid, other) }, { tx, ifMatch })
-      await this.store.remove(asOther(caller), { id: belonging(other, mvUid) }, { tx })
+      await this.store.remove(caller, { id: belongingId(mvUid, other) }, { tx, ifMatch })
+      await this.store.remove(asOther(caller), { id: belongingId(other, mvUid) }, { tx })
     })
   }
 
   async #begin(caller: Caller, tx: Transaction, mvUid: string, other: string) {
     const theirs = { mvUid: other, other: mvUid, state: 'PENDING_IN' as const }
-    await this.store.create(caller, theirs, privateTo(other), { tx, id: belonging(other, mvUid) })
+    await this.store.create(caller, theirs, privateTo(other), { tx, id: belongingId(other, mvUid) })
     const mine = { mvUid, other, state: 'PENDING_OUT' as const }
-    return this.store.create(caller, mine, privateTo(mvUid), { tx, id: belonging(mvUid, other) })
+    return this.store.create(caller, mine, privateTo(mvUid), { tx, id: belongingId(mvUid, other) })
   }
 
   async #accept(caller: Caller, tx: Transaction, mvUid: string, other: string) {
     const connected = (now: StoredConnection) => ({ ...now, state: 'CONNECTED' as const })
-    await this.store.update(asOther(caller), { id: belonging(other, mvUid) }, connected, { tx })
-    return this.store.update(caller, { id: belonging(mvUid, other) }, connected, { tx })
+    await this.store.update(asOther(caller), { id: belongingId(other, mvUid) }, connected, { tx })
+    return this.store.update(caller, { id: belongingId(mvUid, other) }, connected, { tx })
   }
 
   /** In the order of the ids, so that the two sides wait for each other and not both for one another. */

@@ -1,7 +1,7 @@
 import type { ClientSession, Db } from 'mongodb'
 import { forgetChangesWithin } from '../../store/writing/history.ts'
 import { collections } from '../owner/collections.ts'
-import { belonging, rangeOf } from '../owner/owner.ts'
+import { belongingId, rangeOf } from '../owner/owner.ts'
 
 interface Stored {
   _id: string
@@ -22,7 +22,7 @@ async function forgetOtherSides(db: Db, mvUid: string, session: ClientSession): 
   const connections = db.collection<Stored>(collections.connection)
   const mine = await connections.find({ _id: rangeOf(mvUid) }, { session }).toArray()
   for (const { other = '' } of mine) {
-    const id = belonging(other, mvUid)
+    const id = belongingId(other, mvUid)
     await connections.deleteOne({ _id: id }, { session })
     await forgetChangesWithin(db, rangeOf(`${collections.connection}/${id}`), session)
   }

@@ -17,10 +17,10 @@ export const ownedBy = ({ mvUid, relationId }: Owner) => ({
  * The stored id of what belongs to a person. It begins with the user's id, so that all that is kept about one person,
  * history included, lies together and is found, exported and removed by one range.
  */
-export const belonging = (mvUid: string, id: string): string => `${mvUid}-${id}`
+export const belongingId = (mvUid: string, id: string): string => `${mvUid}-${id}`
 
 /** An address or a contact of this owner and no other. */
-export const keyOf = (owner: Owner, id: string) => ({ id: belonging(owner.mvUid, id), ...ownedBy(owner) })
+export const keyOf = (owner: Owner, id: string) => ({ id: belongingId(owner.mvUid, id), ...ownedBy(owner) })
 
 /** The stored ids of all that is kept about a person: the user's own, and those of belongings; '0' follows '/'. */
 export const rangeOf = (mvUid: string) => ({ $gte: mvUid, $lt: `${mvUid}0` })
@@ -41,7 +41,7 @@ export const sharedByConnection = (mvUid: string): Permissions => ({
 })
 
 /** The service itself, where it must know more than the caller may see. */
-export const service: Caller = {
+export const asService: Caller = {
   userId: '',
   roles: [],
   application: 'service',

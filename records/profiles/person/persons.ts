@@ -11,7 +11,7 @@ import { inTransaction, type Records, type Transaction } from '../../store/writi
 import { collections } from '../owner/collections.ts'
 import { wasRemoved } from '../owner/ledger.ts'
 import { normalised } from '../owner/normalise.ts'
-import { service, sharedByConnection } from '../owner/owner.ts'
+import { asService, sharedByConnection } from '../owner/owner.ts'
 
 const fields = Type.Object(personFields)
 const StoredPerson = Type.Object({
@@ -91,7 +91,7 @@ export class Persons {
     if (user === null || (await wasRemoved(this.#records, mvUid))) return false
     const displayName = user.name ?? user.email.slice(0, user.email.indexOf('@'))
     const person = normalised(fields, { name: { displayName }, language: user.language })
-    const self = { ...service, userId: mvUid }
+    const self = { ...asService, userId: mvUid }
     await this.store.create(self, { ...person, picture: false }, sharedByConnection(mvUid), { id: mvUid })
     return true
   }

@@ -4,7 +4,7 @@ import type { IfMatch } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Records } from '../../store/writing/transaction.ts'
 import { collections } from '../owner/collections.ts'
-import { belonging, keyOf, type Owner, ownerFields, privateTo } from '../owner/owner.ts'
+import { belongingId, keyOf, type Owner, ownerFields, privateTo } from '../owner/owner.ts'
 import { Belongings } from './belongings.ts'
 import type { Relations } from './relations.ts'
 
@@ -22,7 +22,7 @@ export class Addresses extends Belongings<typeof StoredAddress> {
     const permissions = privateTo(owner.mvUid)
     // A person is always there, so that their own address waits for nobody.
     return owner.relationId === null
-      ? this.store.create(caller, address, permissions, { id: belonging(owner.mvUid, newId) })
+      ? this.store.create(caller, address, permissions, { id: belongingId(owner.mvUid, newId) })
       : this.createInTurn(caller, owner, newId, permissions, async () => address)
   }
 

@@ -9,7 +9,7 @@ import { unlessMade } from '../../store/writing/once.ts'
 import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
 import { takeTurn } from '../owner/ledger.ts'
 import { normalised } from '../owner/normalise.ts'
-import { belonging, keyOf, type Owner, ownedBy } from '../owner/owner.ts'
+import { belongingId, keyOf, type Owner, ownedBy } from '../owner/owner.ts'
 import type { Relations } from './relations.ts'
 
 /** What belongs to persons and to their relations, one kind of it. */
@@ -66,7 +66,7 @@ export abstract class Belongings<S extends TObject> {
     permissions: Permissions,
     settle: (tx: Transaction, id: string) => Promise<Static<S>>,
   ): Promise<Saved<Static<S>>> {
-    const id = belonging(owner.mvUid, newId)
+    const id = belongingId(owner.mvUid, newId)
     const create = () =>
       this.inTurn(owner, async (tx) => {
         await this.#relations.require(caller, owner, tx)

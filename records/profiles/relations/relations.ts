@@ -11,7 +11,7 @@ import { inTransaction, type Records, type Transaction } from '../../store/writi
 import { collections } from '../owner/collections.ts'
 import { relationNumber } from '../owner/ledger.ts'
 import { normalised } from '../owner/normalise.ts'
-import { belonging, type Owner, privateTo } from '../owner/owner.ts'
+import { belongingId, type Owner, privateTo } from '../owner/owner.ts'
 
 const fields = Type.Object(relationFields)
 const StoredRelation = Type.Object({ ...relationFields, mvUid: Type.String(), relationId: Type.Integer() })
@@ -64,7 +64,7 @@ export class Relations {
 
   /** @throws Conflict when the id that the input wants is taken */
   create(caller: Caller, mvUid: string, { id: wanted, ...input }: RelationCreate, newId: string) {
-    const id = belonging(mvUid, newId)
+    const id = belongingId(mvUid, newId)
     const number = typeof wanted === 'string' ? relationNumberOf(wanted) : undefined
     return unlessMade(
       () =>
