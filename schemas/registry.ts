@@ -26,15 +26,23 @@ for (const format of ['date', 'date-time'] as const) {
   ajv.addFormat(format, (text: string) => isWritten(text) && isBetween(FIRST, Date.parse(text), LAST))
 }
 
+/** What has been compiled, by the schema's text: most operations share their schemas with others. */
+const compiled = new Map<string, Check>()
+
 /**
  * Compiles a schema, once and when the module is loaded: a faulty one stops the start. Names (`$id`) are for the
  * documentation: without them a named schema may stand inside any number of others.
  * @throws Error when the schema itself is wrong
  */
 export function checkOf(schema: TSchema): Check {
-  const validate = ajv.compile(
-    JSON.parse(JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value))),
-  )
+  const text = JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value))
+  const check = compiled.get(text) ?? compile(text)
+  compiled.set(text, check)
+  return check
+}
+
+function compile(text: string): Check {
+  const validate = ajv.compile(JSON.parse(text))
   return (value) => (validate(value) ? [] : violationsOf(validate.errors))
 }
 

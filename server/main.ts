@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type Config, ConfigFaults, configurationRows, readConfig } from './config/config.ts'
-import { type Service, startService } from './service.ts'
+import type { Service } from './service.ts'
 
 const usage = `Usage: npm start                     the service
        npm run start:open            the open test environment: no sessions, no validation, a database of its own
@@ -18,6 +18,8 @@ async function main(): Promise<void> {
     return
   }
   const config = readConfig(process.env, values.open ?? false)
+  // Loaded last: neither help nor a faulty configuration waits for it.
+  const { startService } = await import('./service.ts')
   const service = await startService(config)
   process.stdout.write(welcome(config, service))
   stopOn('SIGTERM', service)

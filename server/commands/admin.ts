@@ -1,10 +1,7 @@
 import { parseArgs } from 'node:util'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import { emailAddress } from '../../schemas/account.ts'
-import { checkOf } from '../../schemas/registry.ts'
 import type { OpenAccounts } from '../accounts/accounts.ts'
 import { readConfig } from '../config/config.ts'
-import { openService } from '../service.ts'
 
 const usage = `Usage: npm run admin -- create --email <address> [--name <name>]
          Makes an administrator, and mails a link to choose a password. An account that has the
@@ -29,7 +26,7 @@ const operator: Caller = {
 }
 
 /** @throws Error for a command line that says nothing sensible */
-function commandOf(args: string[]): Command | undefined {
+async function commandOf(args: string[]): Promise<Command | undefined> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
@@ -40,9 +37,17 @@ function commandOf(args: string[]): Command | undefined {
   if (help) return undefined
   if (command === 'rotate-keys') return rotateKeys
   if (command !== 'create') throw new Error(`There is no command ${command || 'given'}; see --help`)
-  if (email === undefined || checkOf(emailAddress())(email).length > 0)
+  if (email === undefined || !(await isEmailAddress(email)))
     throw new Error('--email must be an e-mail address')
   return (accounts) => create(accounts, email, name)
+}
+
+async function isEmailAddress(text: string): Promise<boolean> {
+  const [{ emailAddress }, { checkOf }] = await Promise.all([
+    import('../../schemas/account.ts'),
+    import('../../schemas/registry.ts'),
+  ])
+  return checkOf(emailAddress())(text).length === 0
 }
 
 async function rotateKeys({ keys }: OpenAccounts): Promise<string> {
@@ -70,11 +75,13 @@ async function create(
 }
 
 async function main(): Promise<void> {
-  const command = commandOf(process.argv.slice(2))
+  const command = await commandOf(process.argv.slice(2))
   if (command === undefined) {
     process.stdout.write(usage)
     return
   }
+  // Loaded last: neither help nor a mistake waits for it.
+  const { openService } = await import('../service.ts')
   const service = await openService(readConfig(process.env, false))
   try {
     if (service.accounts) process.stdout.write(`${await command(service.accounts)}\n`)
