@@ -62,7 +62,8 @@ type Kind = 'main' | 'open-test'
  * in the collection `environment`, and a service of the other kind refuses it.
  */
 async function claimKind(uri: string, kind: Kind): Promise<void> {
-  const client = new MongoClient(uri, { serverSelectionTimeoutMS: 10_000 })
+  const hasOwnTimeout = /[?&]serverSelectionTimeoutMS=/i.test(uri)
+  const client = new MongoClient(uri, hasOwnTimeout ? {} : { serverSelectionTimeoutMS: 10_000 })
   try {
     const db = client.db()
     const collections = await db.listCollections({}, { nameOnly: true }).toArray()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { startEngine } from '@health-record-service/embedded-mongo/testing'
+import { sized } from '../harness/size.ts'
 import { Trials } from './trials.ts'
 import { type Victim, victims } from './victim.ts'
 import { families } from './writes.ts'
@@ -19,7 +20,11 @@ describe('a service that is killed within a write', function () {
       const uri = `${engine.uri.replace(/\/+$/, '')}/${name}?maxPoolSize=1000`
       const start = await victims(uri, AUDIT_KEY, (victim) => running.push(victim))
       const { client } = engine
-      found = await Trials.run({ client, db: client.db(name), auditKey: AUDIT_KEY, start }, writes)
+      found = await Trials.run(
+        { client, db: client.db(name), auditKey: AUDIT_KEY, start },
+        writes,
+        sized(10, 1),
+      )
     } finally {
       for (const victim of running) await victim.kill()
       await engine.stop()

@@ -62,15 +62,23 @@ export class Trials {
     this.#clinic = clinic
   }
 
-  /** @returns what was found, and how many services were killed for it */
-  static async run(scene: Scene, writes: readonly Write[]): Promise<{ courses: Course[]; kills: number }> {
+  /**
+   * @param every the how manieth moment is tried; 1: each
+   * @returns what was found, and how many services were killed for it
+   */
+  static async run(
+    scene: Scene,
+    writes: readonly Write[],
+    every: number,
+  ): Promise<{ courses: Course[]; kills: number }> {
     const victim = await scene.start()
     const trials = new Trials(scene, await Clinic.open(scene.client, scene.db, victim))
     const courses: Course[] = []
     for (const write of writes) courses.push(await trials.#courseOf(victim, write))
     await victim.kill()
     let kills = 1
-    let waiting = courses.flatMap((course) => course.moments.map((_, i) => ({ course, moment: i + 1 })))
+    const all = courses.flatMap((course) => course.moments.map((_, i) => ({ course, moment: i + 1 })))
+    let waiting = all.filter((_, i) => i % every === 0)
     for (let cut: Attempt[] = []; waiting.length > 0 || cut.length > 0; kills += 1)
       [waiting, cut] = await trials.#round(waiting, cut)
     return { courses, kills }

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MongoClient } from 'mongodb'
 import PostalMime from 'postal-mime'
 import { render } from '../../server/mail/render.ts'
 import { type TemplateName, templates } from '../../server/mail/templates.ts'
 import { newAddress, password } from '../harness/people/people.ts'
 import { startSmtp } from '../harness/people/smtp.ts'
+import { databaseUri } from '../harness/run.ts'
 import { freePort } from '../harness/service/port.ts'
-import { type ServiceProcess, startProcess, stopProcess } from '../harness/service/process.ts'
+import { type ServiceProcess, startServing, stopProcess } from '../harness/service/process.ts'
+import { until } from '../harness/until.ts'
 
 const placeholders = (template: object) =>
   [...new Set(JSON.stringify(template).match(/\{\{\w+\}\}/g) ?? [])].sort()
@@ -37,14 +40,18 @@ describe('mails of accounts', () => {
   describe('and a mail server', function suite() {
     this.timeout(60_000)
     let service: ServiceProcess
+    let client: MongoClient
     let smtp: Awaited<ReturnType<typeof startSmtp>> | undefined
     const port = freePort()
     before(async () => {
-      service = await startProcess({ SMTP_URL: `smtp://127.0.0.1:${await port}`, LOG_LEVEL: 'warn' })
-      await service.ready
+      const MONGODB_URI = databaseUri('dead-mail')
+      client = await MongoClient.connect(MONGODB_URI)
+      const SMTP_URL = `smtp://127.0.0.1:${await port}`
+      service = await startServing({ MONGODB_URI, SMTP_URL, LOG_LEVEL: 'warn' })
     })
     after(async () => {
       await stopProcess(service)
+      await client.close()
       await smtp?.close()
     })
 
@@ -65,11 +72,20 @@ describe('mails of accounts', () => {
       throw new Error(`no mail to ${email}`)
     }
 
-    it('that is dead touches no request and loses no mail', async () => {
+    it('that is dead touches no request and loses no mail, which shows in the figures', async () => {
       const email = newAddress()
+      const begun = performance.now()
       assert.equal((await register(email)).status, 202)
-      await sleep(500)
+      assert.ok(performance.now() - begun < 2_000)
+      await until(async () => {
+        const figures = await (await fetch(`${service.url}/metrics`)).text()
+        return /mails_total\{outcome="failed"\} [1-9]/.test(figures) && /mails_waiting 1/.test(figures)
+      })
       smtp = await startSmtp(() => false, await port)
+      await client
+        .db()
+        .collection('mails')
+        .updateMany({}, { $set: { dueAt: new Date() } })
       const [mail, ...more] = await received(email)
       assert.deepEqual(more, [])
       const { to, subject, text, html } = await PostalMime.parse(mail ?? '')

@@ -1,42 +1,31 @@
 import assert from 'node:assert/strict'
-import { rmSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
+import { databaseUri } from '../harness/run.ts'
 import { freePort } from '../harness/service/port.ts'
 import { newDataDir, startProcess } from '../harness/service/process.ts'
 
 describe('a start that is refused', function suite() {
   this.timeout(60_000)
-  const directory = newDataDir()
-  let engine: Awaited<ReturnType<typeof startEmbeddedMongo>>
-  let client: MongoClient
-
-  before(async () => {
-    engine = await startEmbeddedMongo({ dataDir: join(directory, 'database') })
-    client = await MongoClient.connect(engine.uri)
-  })
-  after(async () => {
-    await client.close()
-    await engine.stop()
-    rmSync(directory, { recursive: true })
-  })
-
-  const startOn = (database: string) =>
-    startProcess({ MONGODB_URI: `${engine.uri.replace(/\/+$/, '')}/${database}` })
-
   it('names the classes that could not be brought up to date', async () => {
-    const db = client.db('old')
+    const MONGODB_URI = databaseUri('old')
+    const client = await MongoClient.connect(MONGODB_URI)
+    const db = client.db()
     await db.collection<{ _id: string }>('environment').insertOne({ _id: 'kind', ...{ kind: 'main' } })
     await db.collection<{ _id: string }>('_SCHEMA').insertOne({ _id: 'Goal', ...{ name: 'number' } })
-    const service = await startOn('old')
+    await client.close()
+    const service = await startProcess({ MONGODB_URI })
     assert.equal(await service.ended, 1)
     assert.match(service.output(), /could not be brought up to date: Goal\.name/)
   })
 
   it('says that a database holds data of nobody knows what kind', async () => {
-    await client.db('foreign').collection('patients').insertOne({ name: 'Ann' })
-    const service = await startOn('foreign')
+    const MONGODB_URI = databaseUri('foreign')
+    const client = await MongoClient.connect(MONGODB_URI)
+    await client.db().collection('patients').insertOne({ name: 'Ann' })
+    await client.close()
+    const service = await startProcess({ MONGODB_URI })
     assert.equal(await service.ended, 1)
     assert.match(service.output(), /holds data, but no mark/)
   })
@@ -50,7 +39,7 @@ describe('a start that is refused', function suite() {
   })
 
   it('says that the native bcrypt is missing', async () => {
-    const preload = join(directory, 'no-bcrypt.cjs')
+    const preload = join(newDataDir(), 'no-bcrypt.cjs')
     writeFileSync(
       preload,
       `const { Module } = require('node:module')

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { freePort } from './port.ts'
 
 /** The service as a process of its own, seen through its output, its exit and its port. */
@@ -17,17 +18,7 @@ export interface ServiceProcess {
   ended: Promise<number | null>
 }
 
-const dataDirs: string[] = []
-
-export function newDataDir(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'health-record-process-'))
-  dataDirs.push(directory)
-  return directory
-}
-
-after(() => {
-  for (const directory of dataDirs) rmSync(directory, { recursive: true, force: true })
-})
+export const newDataDir = (): string => mkdtempSync(join(tmpdir(), 'process-'))
 
 /** Runs the built service with this environment and nothing else of ours. */
 export async function startProcess(env: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<ServiceProcess> {
@@ -50,6 +41,36 @@ export async function startProcess(env: NodeJS.ProcessEnv = {}, ...args: string[
   })
   ready.catch(() => {})
   return { child, url: `http://127.0.0.1:${port}`, dataDir, output: () => text, ready, ended }
+}
+
+/** Starts the service, and waits until it serves. */
+export async function startServing(...args: Parameters<typeof startProcess>): Promise<ServiceProcess> {
+  const service = await startProcess(...args)
+  await service.ready
+  return service
+}
+
+/** What requests of its class family carry. */
+export function keysOf({ dataDir }: ServiceProcess): Record<string, string> {
+  const { applicationId, restApiKey } = JSON.parse(readFileSync(join(dataDir, 'keys.json'), 'utf8'))
+  return { 'X-Parse-Application-Id': applicationId, 'X-Parse-REST-API-Key': restApiKey }
+}
+
+/** Posts to a running service, with its keys. */
+export function clientOf(service: ServiceProcess) {
+  const headers = { ...keysOf(service), 'Content-Type': 'application/json' }
+  const { url } = service
+  return async (path: string, body: object) => {
+    const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const { status } = answer
+    return { status, headers: answer.headers, body: (await answer.json()) as { code?: number } }
+  }
+}
+
+/** Whether something still has files of a data directory open: an engine left behind. */
+export async function holders(dataDir: string): Promise<string> {
+  const script = 'ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "$0" || true'
+  return (await promisify(execFile)('sh', ['-c', script, dataDir])).stdout
 }
 
 /** Ends a process that a test started. */

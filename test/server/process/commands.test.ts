@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { startProcess } from '../../harness/service/process.ts'
+
+const run = promisify(execFile)
+
+describe('the command lines', () => {
+  it('of the service tells what can be configured', async () => {
+    const help = await startProcess({}, '--help')
+    assert.equal(await help.ended, 0)
+    for (const name of ['PORT', 'DATA_DIR', 'MONGODB_URI', 'SMTP_URL', 'TRUST_PROXY'])
+      assert.ok(help.output().includes(name), name)
+  })
+
+  it('of the commands say how they are used', async () => {
+    const commands = ['admin', 'audit', 'openapi'].map((name) => `server/commands/${name}`)
+    const files = [...commands, 'bench/main', 'bench/embedded-mongo'].map((name) => `dist/${name}.js`)
+    const scripts = ['scripts/test.mjs', 'packages/embedded-mongo/bin/embedded-mongo.js']
+    for (const command of [...files, ...scripts]) {
+      const { stdout, stderr } = await run(process.execPath, [command, '--help'])
+      assert.match(stdout, /Usage: |npm run /, command)
+      assert.ok(stdout.length < 2_000 && stderr === '', command)
+    }
+  })
+
+  it('of the service: every fault of the configuration is named, and the exit code is 1', async () => {
+    const service = await startProcess({
+      ...{ PORT: 'x', LOG_LEVEL: 'loud', SMTP_URL: 'nowhere', MASTER_KEY: 'x' },
+    })
+    assert.equal(await service.ended, 1)
+    for (const name of ['PORT', 'LOG_LEVEL', 'SMTP_URL', 'MASTER_KEY'])
+      assert.ok(service.output().includes(name), name)
+  })
+})
