@@ -31,6 +31,8 @@ function commandLine(args) {
   const all = ['.', ...readdirSync('packages').map((name) => join('packages', name))].flatMap(testsOf)
   const names = (word) => all.filter(({ source }) => source.toLowerCase().includes(word))
   const titles = words.filter((word) => names(word).length === 0)
+  for (const word of titles)
+    process.stderr.write(`No test file has "${word}" in its path: tests with it in their title\n`)
   const named = [...new Set(words.flatMap(names))]
   return [
     '--parallel',
