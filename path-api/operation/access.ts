@@ -63,7 +63,7 @@ export const rules = {
     who: 'administrators',
     permits: (principal) => {
       if (isAdmin(principal)) return true
-      throw new ServiceError('Forbidden', { detail: 'This is for administrators.' })
+      throw new ServiceError('Forbidden', { detail: 'Only administrators may do this.' })
     },
   },
 } satisfies Record<string, Rule>

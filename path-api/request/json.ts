@@ -38,13 +38,13 @@ const isDeeper = (value: unknown, levels: number): boolean =>
 function refuseTraps(value: unknown): void {
   if (isBent(value)) {
     throw new ServiceError('MalformedRequest', {
-      detail: 'The body holds a number or a text that cannot be kept.',
+      detail: 'The body contains a number or a text that cannot be stored.',
     })
   }
   if (typeof value !== 'object' || value === null) return
   if (!Array.isArray(value) && Object.keys(value).some(isTrap)) {
     throw new ServiceError('MalformedRequest', {
-      detail: 'The body holds a property name that is never allowed.',
+      detail: 'The body contains a property name that is never allowed.',
     })
   }
   for (const member of Object.values(value)) refuseTraps(member)

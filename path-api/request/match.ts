@@ -64,7 +64,7 @@ function decode(segment: string): string {
   } catch {
     throw new ServiceError('MalformedRequest', { detail: 'The path is not valid percent-encoded UTF-8.' })
   }
-  if (text.includes('\0')) throw new ServiceError('MalformedRequest', { detail: 'The path holds a NUL.' })
+  if (text.includes('\0')) throw new ServiceError('MalformedRequest', { detail: 'The path contains a NUL character.' })
   return text
 }
 

@@ -33,9 +33,9 @@ export const network = [
     id: 'addConnection',
     method: 'post',
     path,
-    summary: 'Ask another user for a connection, or accept that one asks',
+    summary: 'Ask another user for a connection, or accept their request for one',
     description:
-      'The other side is connected when it does the same. Connections read each other’s name, picture and contacts.',
+      'The two are connected once the other side does the same. Connections read each other’s name, picture and contacts.',
     body: ConnectionCreate,
     reply: [201, Connection, 'versioned'],
     errors: ['RuleViolated'],

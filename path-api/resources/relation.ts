@@ -42,7 +42,7 @@ export const relations = [
     method: 'post',
     path,
     summary: 'Add a relation of a person',
-    description: 'Answers 409 when the body wants an id that another relation of the person has.',
+    description: 'Answers 409 when another relation of the person already has the id in the body.',
     body: RelationCreate,
     reply: [201, Relation, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
@@ -60,7 +60,7 @@ export const relations = [
     id: 'checkRelation',
     method: 'post',
     path: '/profile/{mvUid}/relation/owns',
-    summary: 'Tell whether a relation is one of this person',
+    summary: 'Tell whether a relation belongs to this person',
     body: RelationQuestion,
     reply: [200, RelationAnswer],
     handle: async ({ params: { mvUid }, body }, { caller, profiles }) => ({

@@ -69,9 +69,9 @@ async function create(
     return `A link to choose a password is on its way to ${email}.`
   }
   await accounts.update(operator, known.mvUid, { roles: ['admin'] }, undefined)
-  if (known.state !== 'ACTIVATION_PENDING') return `The account of ${email} is an administrator's now.`
+  if (known.state !== 'ACTIVATION_PENDING') return `The account of ${email} is now an administrator's.`
   await invitations.invite(known.mvUid, undefined)
-  return `The account of ${email} is an administrator's now; a link to choose a password is on its way.`
+  return `The account of ${email} is now an administrator's; a link to choose a password is on its way.`
 }
 
 async function main(): Promise<void> {

@@ -24,7 +24,7 @@ async function main(): Promise<number> {
   try {
     const verdict = await verifyAudit(client.db(), config.auditKey, say)
     if (!verdict.broken && verdict.instances === 0)
-      throw new Error('there is none. Every start of the service leaves its mark in it.')
+      throw new Error('it is empty, although every start of the service leaves an entry in it.')
     process.stdout.write(sentence(verdict))
     return verdict.broken ? 1 : 0
   } finally {
@@ -38,7 +38,7 @@ const say = ({ entries, of }: Progress): void => {
 }
 
 function sentence({ instances, chains, entries, broken }: Verdict): string {
-  const found = broken ? `BROKEN at ${broken.at}: ${broken.reason}` : 'Whole'
+  const found = broken ? `BROKEN at ${broken.at}: ${broken.reason}` : 'Intact'
   return `${found}. Checked: entries ${entries}, chains ${chains}, runs of the service ${instances}.\n`
 }
 

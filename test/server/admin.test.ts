@@ -54,7 +54,7 @@ describe('npm run admin', function suite() {
     assert.equal(code, 0, said)
     const mail = await lastMail()
     assert.equal(mail.to?.[0]?.address, 'root@example.org')
-    assert.match((await admin('create', '--email', 'root@example.org')).said, /is an administrator's now/)
+    assert.match((await admin('create', '--email', 'root@example.org')).said, /is now an administrator's/)
     const token = new URL(/https?:\S+/.exec((await lastMail()).text ?? '')?.[0] ?? '').searchParams.get(
       'token',
     )

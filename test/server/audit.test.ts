@@ -62,7 +62,7 @@ describe('the audit of a service that has stopped', function suite() {
     await inDatabase((client) => write(client))
     assert.deepEqual(await run('verify'), {
       code: 0,
-      output: 'Whole. Checked: entries 3, chains 1, runs of the service 1.\n',
+      output: 'Intact. Checked: entries 3, chains 1, runs of the service 1.\n',
     })
     await inDatabase((client) =>
       entriesOf(client.db()).updateOne({ _id: '1-0-000000000002' }, { $set: { userId: 'x' } }),
@@ -80,7 +80,7 @@ describe('the audit of a service that has stopped', function suite() {
     })
     assert.equal((await run()).code, 2)
     const { code, output } = await run('verify')
-    assert.deepEqual([code, /there is none/.test(output)], [2, true])
+    assert.deepEqual([code, /it is empty/.test(output)], [2, true])
     assert.match((await run('--help')).output, /npm run audit -- verify/)
   })
 

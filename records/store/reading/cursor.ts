@@ -25,7 +25,7 @@ export function decodeCursor(list: string, cursor: string): Position {
 }
 
 export const foreignCursor = () =>
-  new ServiceError('MalformedRequest', { detail: 'The cursor is not one of this list.' })
+  new ServiceError('MalformedRequest', { detail: 'The cursor does not belong to this list.' })
 
 function isSortable(value: unknown): value is Position['value'] {
   if (value instanceof Date) return !Number.isNaN(value.getTime())
