@@ -13,6 +13,7 @@ import { Type } from '@sinclair/typebox'
 import autocannon from 'autocannon'
 import express, { type RequestHandler } from 'express'
 import { MongoClient } from 'mongodb'
+import { contents } from '../records/kinds.ts'
 import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
 import type { Caller } from '../records/store/documents/caller.ts'
 import { newId } from '../records/store/documents/ids.ts'
@@ -64,7 +65,7 @@ const audit = await openAudit({
   clock,
   onFault: (fault) => process.stderr.write(`${fault}\n`),
 })
-const records = { client, db, clock, audit }
+const records = { client, db, clock, audit, contents }
 const resource = {
   collection: 'Pressure',
   schema: Pressure,

@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
-import { CLASS_NAMES, type ClassName, classes } from '../schemas/classes.ts'
+import { CLASS_NAMES, type ClassName, classes } from '../records/kinds.ts'
 import { KEPT } from '../schemas/common.ts'
 import { UserFields } from '../schemas/user.ts'
 

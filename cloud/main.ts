@@ -1,17 +1,17 @@
 import type Parse from 'parse/node'
 import { announcer } from '../records/ehrs/announce.ts'
-import { planLookup } from '../records/ehrs/ehr.ts'
+import { CLASS_NAMES, classKind } from '../records/kinds.ts'
 import { acq, acqViolations } from '../records/measurements/acq.ts'
 import {
   bloodPressureCondition,
   conditionViolations,
 } from '../records/measurements/blood-pressure-condition.ts'
 import { bmi, bmiViolations } from '../records/measurements/bmi.ts'
+import { sharedHolders } from '../records/registered/into.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/bmi.ts'
-import { CLASS_NAMES } from '../schemas/classes.ts'
 import { defineFunction } from './functions/define.ts'
 import { beforeCreate } from './triggers/create.ts'
 import { afterCreate, beforeDelete } from './triggers/remove.ts'
@@ -23,12 +23,13 @@ import { beforeSaveUser, ensureEhr } from './triggers/user.ts'
  * together what belongs together. The open test environment does without.
  */
 export function registerTriggers({ Cloud }: typeof Parse, records: Records): void {
-  const family = { records, plans: planLookup(records), announce: announcer(records) }
+  const family = { records, find: sharedHolders(records), announce: announcer(records) }
   for (const className of CLASS_NAMES) {
+    const kind = classKind(className)
     Cloud.beforeSave(className, (request) =>
-      request.original ? beforeUpdate(family, className, request) : beforeCreate(family, className, request),
+      request.original ? beforeUpdate(family, kind, request) : beforeCreate(family, kind, request),
     )
-    Cloud.beforeDelete(className, (request) => beforeDelete(family, className, request))
+    Cloud.beforeDelete(className, (request) => beforeDelete(family, kind, request))
     Cloud.afterSave(className, async (request) => {
       if (!request.original) await afterCreate(records, className, request.object)
       // A plain object is the whole answer (the types do not know); else it is only what the service changed.

@@ -1,7 +1,7 @@
 import { type Static, type TSchema, type TString, Type } from '@sinclair/typebox'
 import { closed, line, text } from './common.ts'
+import { bodyForm } from './forms/path-form.ts'
 import { ParticipationBody } from './participation.ts'
-import { bodyForm } from './path-form.ts'
 import { Task } from './task.ts'
 
 const open = { additionalProperties: false }
@@ -21,10 +21,10 @@ const language = Type.String({ pattern: '^[a-z]{2}$', description: 'Language (IS
 function shape<W extends TSchema>(words: (schema: TString) => W) {
   const ofTask = {
     name: words(line('What is to be done', 'Measure for a week')),
-    description: Type.Optional(words({ ...Task.properties.description, examples: ['Morning and evening'] })),
+    description: Type.Optional(words({ ...Task.fields.description, examples: ['Morning and evening'] })),
     dueDay,
-    priority: Task.properties.priority,
-    repeat: Task.properties.repeat,
+    priority: Task.fields.priority,
+    repeat: Task.fields.repeat,
   }
   const ofGoal = {
     name: words(line('What is to be reached', 'Know my blood pressure')),

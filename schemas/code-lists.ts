@@ -25,3 +25,6 @@ export function customaryTag(tag: string): string {
   const [language = '', region] = tag.split('-')
   return region === undefined ? language.toLowerCase() : `${language.toLowerCase()}-${region.toUpperCase()}`
 }
+
+/** The languages that pages and mails are written in. */
+export type Language = 'en' | 'nl'

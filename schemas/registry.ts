@@ -1,7 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { CLASS_NAMES, type ClassName, classes } from './classes.ts'
 import { isLanguageTag } from './code-lists.ts'
 import { type Violation, violationsOf } from './violation.ts'
 
@@ -45,16 +44,3 @@ function compile(text: string): Check {
   const validate = ajv.compile(JSON.parse(text))
   return (value) => (validate(value) ? [] : violationsOf(validate.errors))
 }
-
-type Checks = { [use in 'create' | 'update']: Check }
-
-const checksOf = (name: ClassName): Checks => ({
-  create: checkOf(classes[name].create),
-  update: checkOf(classes[name].update),
-})
-
-/** The checks of every class. */
-export const classChecks = Object.fromEntries(CLASS_NAMES.map((name) => [name, checksOf(name)])) as Record<
-  ClassName,
-  Checks
->

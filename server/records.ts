@@ -1,10 +1,13 @@
+import type { TObject } from '@sinclair/typebox'
 import { type Collection, type IndexDescription, MongoServerError } from 'mongodb'
-import type { Services } from '../path-api/operation/services.ts'
+import type { PlainRecords, Services } from '../path-api/operation/services.ts'
 import type { SendMail } from '../records/accounts/user/mails.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { Events } from '../records/events/events.ts'
+import { CLASS_NAMES, classKind, contents } from '../records/kinds.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
+import { type Holders, Registered } from '../records/registered/registered.ts'
 import { removeEntriesBefore } from '../records/store/audit/checkpoint.ts'
 import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
 import { type Loop, periodically } from '../records/store/batching/periodically.ts'
@@ -16,7 +19,7 @@ import type { Log } from './telemetry/log.ts'
 
 export interface RecordServices {
   records: Records
-  services: Pick<Services, 'profiles' | 'ehrs' | 'carePlans' | 'events'>
+  services: Pick<Services, 'profiles' | 'ehrs' | 'carePlans' | 'events' | 'recordsOf'>
   close(): Promise<void>
 }
 
@@ -31,13 +34,15 @@ export async function openRecords(
   const onFault = (err: unknown) => log.error({ err }, 'The heads of the audit could not be signed')
   const audit = await openAudit({ db, key: config.auditKey, clock, onFault })
   const oldEntries = removeOldEntries(db, config, log)
-  const records = { client, db, clock, audit }
+  const records: Records = { client, db, clock, audit, contents }
   const ehrs = new Ehrs(records)
   const templates = openCarePlanTemplates(config.carePlanTemplates)
   const carePlans = new CarePlans(records, ehrs, sendMail, templates)
-  const events = new Events(records, ehrs, carePlans)
-  const services = { profiles: new Profiles(records), ehrs, carePlans, events }
-  const needed = Object.values(services).flatMap((service) => service.indexes())
+  const events = new Events(records, carePlans.holders)
+  const own = { profiles: new Profiles(records), ehrs, carePlans, events }
+  const registered = registeredRecords(records, carePlans.holders, [events, ...Object.values(carePlans.of)])
+  const services = { ...own, recordsOf: ({ name }: { name: string }) => registered.get(name) as PlainRecords }
+  const needed = [own.profiles, carePlans, ...registered.values()].flatMap((service) => service.indexes())
   for (const [collection, indexes] of [...Object.entries(auditIndexes), ...needed])
     for (const index of indexes) await makeIndex(db.collection(collection), index)
   const changes = periodically(
@@ -51,6 +56,18 @@ export async function openRecords(
     await audit.close()
   }
   return { records, services, close }
+}
+
+/** The records of every kind in the table; those that have ways of their own are given. */
+function registeredRecords(
+  records: Records,
+  holders: Holders,
+  own: readonly unknown[],
+): Map<string, Registered<TObject, string>> {
+  const given = new Map((own as Registered<TObject, string>[]).map((one) => [one.kind.name, one]))
+  return new Map(
+    CLASS_NAMES.map((name) => [name, given.get(name) ?? new Registered(records, classKind(name), holders)]),
+  )
 }
 
 /** MongoDB's IndexKeySpecsConflict. */

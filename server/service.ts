@@ -115,7 +115,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   })
   if (!config.open) {
     const onFault = (err: unknown) => log.error({ err }, 'The upkeep of the records failed')
-    const upkeep = await startUpkeep(database, onFault)
+    const upkeep = await startUpkeep(records, onFault)
     onStop(() => upkeep.end())
   }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ClassName, classes } from '../schemas/classes.ts'
+import { type ClassName, classes } from '../records/kinds.ts'
 import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
 import { classesOf, moment } from './harness/clients/class-family.ts'
 import { type Answer, etagOf, ok } from './harness/clients/path-family.ts'

@@ -1,5 +1,6 @@
 import Parse from 'parse/node'
-import { type Faults, missingProperties } from '../../records/registered/validation.ts'
+import { type Faults, missingProperties } from '../../records/registered/rules.ts'
+import { ServiceError } from '../../schemas/errors.ts'
 import { inOneLine, type Violation } from '../../schemas/violation.ts'
 
 /** The answer about what does not exist, is someone else's, or does not belong together: always the same. */
@@ -24,3 +25,14 @@ export function refuseFaults({ missing, violations }: Faults): void {
 /** @throws Parse.Error 141 naming every required property that is absent or null */
 export const requireAll = (required: readonly string[] | undefined, values: Record<string, unknown>): void =>
   refuseFaults({ missing: missingProperties(required, values), violations: [] })
+
+/** Does what the records forbid in the class family's words: nothing tells what is missing from someone else's. */
+export async function inParse<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    if (error.error === 'RuleViolated') throw invalid(...error.violations)
+    throw error.error === 'NotFound' || error.error === 'Forbidden' ? notFound() : error
+  }
+}

@@ -1,10 +1,9 @@
 import type Parse from 'parse/node'
 import { governsEhr } from '../../records/ehrs/ehr.ts'
-import { isContainer, removeWithAll, takeBack, wasRemoved } from '../../records/ehrs/removal.ts'
+import { type Held, isContainer, removeWithAll, takeBack, wasRemoved } from '../../records/ehrs/removal.ts'
 import { leaveToParse } from '../../records/ehrs/removed.ts'
+import type { ClassKind } from '../../records/registered/kind.ts'
 import { isPermitted } from '../../records/store/documents/caller.ts'
-import type { Database } from '../../records/store/documents/database.ts'
-import type { ClassName } from '../../schemas/classes.ts'
 import { callerOf } from '../request/caller.ts'
 import { forbidden, notFound } from '../request/refusals.ts'
 import type { Family } from './create.ts'
@@ -12,7 +11,7 @@ import type { Family } from './create.ts'
 /** Removes what hangs on the object. Parse asks about permission to write only later, hence here first. */
 export async function beforeDelete(
   { records, announce }: Family,
-  className: ClassName,
+  { name: className }: ClassKind,
   request: Parse.Cloud.BeforeDeleteRequest,
 ): Promise<void> {
   const caller = await callerOf(request)
@@ -32,11 +31,7 @@ export async function beforeDelete(
 }
 
 /** What was written into an EHR, a care plan or a goal while that was being removed goes with it. */
-export async function afterCreate(
-  database: Database,
-  className: ClassName,
-  object: Parse.Object,
-): Promise<void> {
+export async function afterCreate(database: Held, className: string, object: Parse.Object): Promise<void> {
   const { ehrId, carePlanId, goalId } = object.attributes
   if (await wasRemoved(ehrId, carePlanId, goalId)) await takeBack(database, className, object.id ?? '')
 }

@@ -1,22 +1,20 @@
 import type Parse from 'parse/node'
 import { closeObject } from '../../records/care-plans/close-object.ts'
-import { alreadyClosed } from '../../records/care-plans/contents/rules.ts'
-import { classRules } from '../../records/registered/class-rules.ts'
-import { updateFaults } from '../../records/registered/validation.ts'
+import type { ClassKind } from '../../records/registered/kind.ts'
+import { alreadyClosed, derivedOf, updateFaults } from '../../records/registered/rules.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
-import type { ClassName } from '../../schemas/classes.ts'
 import { callerOf } from '../request/caller.ts'
 import { invalid, refuseFaults } from '../request/refusals.ts'
 import type { Family } from './create.ts'
-import { changedProperties, dropAcl, valuesOf } from './values.ts'
+import { attributesOf, changedProperties, dropAcl, valuesOf } from './values.ts'
 
 type Request = Parse.Cloud.BeforeSaveRequest
 
 /** Judges an update and the object that it makes. Parse has made sure that the caller may write it. */
 export async function beforeUpdate(
   { records, announce }: Family,
-  className: ClassName,
+  kind: ClassKind,
   request: Request,
 ): Promise<void> {
   const { object } = request
@@ -24,29 +22,29 @@ export async function beforeUpdate(
   dropAcl(object)
   const changed = changedProperties(object, stored)
   const values = valuesOf(object)
-  refuseFaults(updateFaults(className, values, changed))
-  writeTogether(className, object, values, changed)
+  refuseFaults(updateFaults(kind, values, changed))
+  writeTogether(kind, object, values, changed)
   const caller = await callerOf(request)
-  if (changed.includes('status')) return close(records, caller, className as Closable, request, changed)
+  if (changed.includes('status')) return close(records, caller, kind.name as Closable, request, changed)
   object.increment('version')
-  const ehrId = className === 'Ehr' ? object.id : object.get('ehrId')
-  const write = { action: 'update', collection: className, id: object.id ?? '', ehrId, changed } as const
+  const ehrId = kind.name === 'Ehr' ? object.id : object.get('ehrId')
+  const write = { action: 'update', collection: kind.name, id: object.id ?? '', ehrId, changed } as const
   await announce(caller, write)
 }
 
 /** Properties that were judged together are written together, derived ones with them. */
 function writeTogether(
-  className: ClassName,
+  kind: ClassKind,
   object: Parse.Object,
   values: Record<string, unknown>,
   changed: readonly string[],
 ): void {
-  const { together, derived } = classRules[className]
+  const { together } = kind.rules
   if (!together.some((name) => changed.includes(name))) return
   for (const name of together)
     if (name in values) object.set(name, object.get(name))
     else object.unset(name)
-  object.set(derived?.(values) ?? {})
+  object.set(attributesOf(derivedOf(kind, values)))
 }
 
 /** Those with a status. */

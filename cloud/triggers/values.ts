@@ -15,6 +15,12 @@ export const valuesOf = (object: Parse.Object): Record<string, unknown> =>
       .map(([name, value]) => [name, encode(value)]),
   )
 
+const decode = (Parse as unknown as { _decode(key: string, value: unknown): unknown })._decode
+
+/** Values in the form in which clients see them as an object's properties. */
+export const attributesOf = (values: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, decode(name, value)]))
+
 /** The permissions of an object are the service's affair: what a client sent is dropped. */
 export const dropAcl = (object: Parse.Object): void => object.revert('ACL')
 

@@ -1,8 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox'
+import { CLASS_NAMES, type ClassName, classes } from '../../records/kinds.ts'
 import { AcqParams } from '../../schemas/acq.ts'
 import { ConditionParams } from '../../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../../schemas/bmi.ts'
-import { type ClassName, classes } from '../../schemas/classes.ts'
 import { closed } from '../../schemas/common.ts'
 import { exampleOf } from './example.ts'
 import type { Json, SchemaCollector } from './schema-collector.ts'
@@ -104,7 +104,7 @@ export function classFamily(schemas: SchemaCollector): Record<string, Json> {
   })
   return Object.assign(
     accountPaths(operationObject),
-    ...(Object.keys(classes) as ClassName[]).map((name) => classPaths(name, operationObject)),
+    ...CLASS_NAMES.map((name) => classPaths(name, operationObject)),
     functionPaths(operationObject),
   )
 }

@@ -39,6 +39,8 @@ export interface About<A extends Access> {
   description?: string
   /** The clause of the specification that asks for it. */
   source: string
+  /** The kind of record whose plain operation it is. */
+  kind?: string
   /** Beyond the specification's list. */
   extra?: true
   /** Who may call it: a row of access.ts. */

@@ -9,7 +9,27 @@ import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
+import type { Key, Range, Writing } from '../../records/registered/registered.ts'
+import type { Caller } from '../../records/store/documents/caller.ts'
+import type { Page, PageOf } from '../../records/store/reading/listing.ts'
+import type { PastChange } from '../../records/store/store.ts'
 import type { JsonWebKey } from '../../schemas/login.ts'
+
+export interface SavedRecord {
+  id: string
+  version: number
+}
+
+/** The records of a kind, whatever their fields. */
+export interface PlainRecords {
+  list(caller: Caller, ehrId: string, range: Range, page: PageOf): Promise<Page<SavedRecord>>
+  get(caller: Caller, key: Key): Promise<SavedRecord>
+  create(caller: Caller, place: { ehrId: string }, body: object, id: string): Promise<SavedRecord>
+  replace(caller: Caller, key: Key, body: object, options: Writing): Promise<SavedRecord>
+  remove(caller: Caller, key: Key, options: Writing): Promise<void>
+  history(caller: Caller, key: Key, page: PageOf): Promise<Page<PastChange<object>>>
+  restore(caller: Caller, key: Key, version: number, options: Writing): Promise<SavedRecord>
+}
 
 /** What handlers and access rules work with; the composition root hands it in, each subject adds its line. */
 export interface Services {
@@ -30,4 +50,6 @@ export interface Services {
   /** The care plans of the EHRs, with their goals and tasks. */
   carePlans: CarePlans
   events: Events
+  /** The records of any kind that is registered in EHRs, in so far as they are like any other's. */
+  recordsOf(kind: { name: string }): PlainRecords
 }

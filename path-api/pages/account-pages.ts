@@ -1,9 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { linkToken } from '../../schemas/account.ts'
+import type { Language } from '../../schemas/code-lists.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { form } from '../answer/media.ts'
 import { operation } from '../operation/operation.ts'
-import { html, type Language, languageOf, markup, type PageText, page, words } from './page.ts'
+import { html, languageOf, markup, type PageText, page, words } from './page.ts'
 
 const source = 'Operations of our own: the pages that mailed links lead to'
 

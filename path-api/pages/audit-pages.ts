@@ -1,11 +1,12 @@
 import { Type } from '@sinclair/typebox'
 import type { AuditEntry } from '../../records/store/audit/trail.ts'
+import type { Language } from '../../schemas/code-lists.ts'
 import { id } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { answer } from '../answer/answer.ts'
 import { form } from '../answer/media.ts'
 import { operation } from '../operation/operation.ts'
-import { html, type Language, languageOf, markup, page, words, wordsFor } from './page.ts'
+import { html, languageOf, markup, page, words, wordsFor } from './page.ts'
 
 const about = { source: 'EHR data: every access is recorded, and the subject reads it', extra: true } as const
 

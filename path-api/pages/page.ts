@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Language } from '../../schemas/code-lists.ts'
 import { type Answer, answer } from '../answer/answer.ts'
 import { raw } from '../answer/media.ts'
 import texts from './page-texts.json' with { type: 'json' }
@@ -21,7 +22,6 @@ const headers = {
 }
 
 export type PageText = keyof (typeof texts)['en']
-export type Language = 'en' | 'nl'
 
 /** Dutch for who asks for Dutch, English for anyone else. */
 export const languageOf = (tag: string | undefined): Language => (tag?.startsWith('nl') ? 'nl' : 'en')

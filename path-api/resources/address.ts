@@ -1,11 +1,12 @@
 import { ownId } from '../../records/profiles/owner/owner.ts'
 import { Address, AddressCreate, AddressUpdate, addressFields } from '../../schemas/address.ts'
 import { answer } from '../answer/answer.ts'
+import { fieldsOf } from '../answer/representation.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { mounted } from '../operation/mounted.ts'
 import { type Operation, operation } from '../operation/operation.ts'
-import { type Mount, mounts, ownerOf, pathOf, requireSameId } from './belongings.ts'
-import { fieldsOf } from './representation.ts'
+import { requireSameId } from '../operation/parameters.ts'
+import { type Mount, mounts, ownerOf, pathOf } from './belongings.ts'
 
 const about = {
   source: 'Endpoints, Profile (persons); Resources and their fields, Address of a person',

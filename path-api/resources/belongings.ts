@@ -1,6 +1,5 @@
 import type { Owner } from '../../records/profiles/owner/owner.ts'
 import { relationNumberOf } from '../../records/profiles/relations/relations.ts'
-import { ServiceError } from '../../schemas/errors.ts'
 
 /** Where addresses and contacts are mounted: they are the same for a person and for each of their relations. */
 export interface Mount {
@@ -31,12 +30,3 @@ export const ownerOf = ({ mvUid, relationId }: OwnerParams): Owner => ({
 /** The owner's own path, for a Location. */
 export const pathOf = ({ mvUid, relationId }: OwnerParams): string =>
   relationId === undefined ? `/profile/${mvUid}` : `/profile/${mvUid}/relation/${relationId}`
-
-/** @throws IdMismatch when an id in the body is not the one in the path */
-export function requireSameId(name: string, inBody: string | number, inPath: string | number): void {
-  if (inBody === inPath) return
-  const message = `${name} must be the one in the path.`
-  throw new ServiceError('IdMismatch', {
-    violations: [{ path: `body.${name}`, code: 'idMismatch', message }],
-  })
-}

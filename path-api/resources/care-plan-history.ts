@@ -1,6 +1,6 @@
 import type { TObject } from '@sinclair/typebox'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
-import type { PartKey, Writing } from '../../records/registered/part.ts'
+import type { Key, Writing } from '../../records/registered/registered.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { Page, PageOf } from '../../records/store/reading/listing.ts'
 import type { PastChange } from '../../records/store/store.ts'
@@ -9,15 +9,15 @@ import {
   CarePlanSummary,
   GoalResource,
   GoalSummary,
-  TaskResource,
 } from '../../schemas/care-plan-resource.ts'
 import { changeOf, Restoration } from '../../schemas/change.ts'
+import { Task } from '../../schemas/task.ts'
 import { type Answer, answer } from '../answer/answer.ts'
+import { fieldsOf } from '../answer/representation.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { type Operation, operation } from '../operation/operation.ts'
 import { goalAnswer, planAnswer, taskOf } from './care-plan-representation.ts'
 import { inBoth, type Mount } from './mounts.ts'
-import { fieldsOf } from './representation.ts'
 
 const source = 'EHR data: who changed what, and the way back'
 
@@ -30,8 +30,8 @@ interface Kind<W> {
   former: TObject
   reply: TObject
   recordsOf(carePlans: CarePlans): {
-    history(caller: Caller, key: PartKey, page: PageOf): Promise<Page<PastChange<object>>>
-    restore(caller: Caller, key: PartKey, version: number, options: Writing): Promise<W>
+    history(caller: Caller, key: Key, page: PageOf): Promise<Page<PastChange<object>>>
+    restore(caller: Caller, key: Key, version: number, options: Writing): Promise<W>
   }
   answer(restored: W): Answer<Record<string, unknown>, { version: number }>
 }
@@ -39,7 +39,7 @@ interface Kind<W> {
 type Params = Record<string, string>
 
 /** The last id of the path names the record, the others where it belongs. */
-function keyOf({ ehrId = '', careplanId = '', goalId, taskId }: Params): PartKey {
+function keyOf({ ehrId = '', careplanId = '', goalId, taskId }: Params): Key {
   if (taskId !== undefined && goalId !== undefined)
     return { id: taskId, goalId, carePlanId: careplanId, ehrId }
   if (goalId !== undefined) return { id: goalId, carePlanId: careplanId, ehrId }
@@ -114,8 +114,8 @@ export const carePlanHistory = inBoth(
     name: 'Task',
     what: 'task',
     path: '/careplan/{careplanId}/goal/{goalId}/task/{taskId}',
-    former: TaskResource,
-    reply: TaskResource,
+    former: Task.resource,
+    reply: Task.resource,
     recordsOf: ({ tasks }) => tasks,
     answer: (task) => answer(taskOf(task), { version: task.version }),
   }),

@@ -5,14 +5,14 @@ import {
   CarePlanSummary,
   type GoalResource,
   GoalSummary,
-  TaskResource,
+  type TaskResource,
 } from '../../schemas/care-plan-resource.ts'
+import { Task } from '../../schemas/task.ts'
 import type { Answer } from '../answer/answer.ts'
 import { answer } from '../answer/answer.ts'
 import { taggedWith } from '../answer/etag.ts'
-import { fieldsOf } from './representation.ts'
-
-export const taskOf = (task: StoredTask) => fieldsOf(TaskResource.properties, task) as TaskResource
+import { fieldsOf } from '../answer/representation.ts'
+export const taskOf = (task: StoredTask) => fieldsOf(Task.resource.properties, task) as TaskResource
 
 export const goalOf = ({ tasks, ...goal }: WholeGoal) =>
   ({ ...fieldsOf(GoalSummary.properties, goal), tasks: tasks.map(taskOf) }) as GoalResource

@@ -1,7 +1,6 @@
 import { Type } from '@sinclair/typebox'
+import { CarePlan } from '../../schemas/care-plan.ts'
 import {
-  CarePlanBody,
-  CarePlanReplacement,
   CarePlanResource,
   CarePlanSummary,
   ClosedCarePlan,
@@ -10,7 +9,7 @@ import {
 import { StatusEnum } from '../../schemas/enum.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
-import { requireSameId } from './belongings.ts'
+import { requireSameId } from '../operation/parameters.ts'
 import { answerWith, contentsOf, openOf, planAnswer, planOf, summaryOf } from './care-plan-representation.ts'
 import { inBoth } from './mounts.ts'
 
@@ -20,7 +19,7 @@ const day = (description: string) => Type.Optional(Type.String({ format: 'date',
 
 const filters = {
   status: Type.Optional(StatusEnum),
-  name: Type.Optional({ ...CarePlanBody.properties.name, description: 'The whole name' }),
+  name: Type.Optional({ ...CarePlan.fields.name, description: 'The whole name' }),
   from: day('Earliest day of creation, in UTC'),
   to: day('Day of creation, in UTC, before which they were made'),
 }
@@ -47,11 +46,11 @@ export const carePlans = inBoth(
       summary: 'Create a care plan',
       source,
       access: 'ehr:write',
-      body: CarePlanBody,
+      body: CarePlan.body,
       reply: [201, CarePlanResource, 'versioned'],
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params: { ehrId }, body }, { caller, carePlans, newId }) => {
-        const plan = await carePlans.create(caller, ehrId, body, newId)
+        const plan = await carePlans.create(caller, ehrId, body, newId())
         return planAnswer(plan, `${base}/${ehrId}/careplan/${plan.id}`)
       },
     }),
@@ -75,7 +74,7 @@ export const carePlans = inBoth(
       summary: 'Replace what a care plan says of itself; its goals stay',
       source,
       access: 'plan:write',
-      body: CarePlanReplacement,
+      body: CarePlan.replacement,
       reply: [200, CarePlanResource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
       handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {

@@ -1,5 +1,5 @@
 import type { StoredEhr } from '../../records/ehrs/ehrs.ts'
-import { EhrBody, EhrResource } from '../../schemas/ehr-resource.ts'
+import { EhrBody, EhrResource } from '../../schemas/ehr.ts'
 import { answer } from '../answer/answer.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { mounted } from '../operation/mounted.ts'

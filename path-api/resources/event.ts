@@ -1,19 +1,15 @@
 import { Type } from '@sinclair/typebox'
+import { Event } from '../../records/events/event.ts'
 import type { StoredEvent } from '../../records/events/events.ts'
 import { id } from '../../schemas/common.ts'
-import { Event } from '../../schemas/event.ts'
-import { EventBody, EventReplacement, EventResource } from '../../schemas/event-resource.ts'
-import { answer } from '../answer/answer.ts'
+import type { EventResource } from '../../schemas/event.ts'
+import { fieldsOf } from '../answer/representation.ts'
 import { list, pageAs } from '../operation/list.ts'
-import { operation } from '../operation/operation.ts'
-import { requireSameId } from './belongings.ts'
-import { fieldsOf } from './representation.ts'
+import { registered } from '../operation/registered.ts'
 
 const source = 'Endpoints, Medical data; Events'
 
-const eventOf = (stored: StoredEvent) => fieldsOf(EventResource.properties, stored) as EventResource
-
-const answerWith = (stored: StoredEvent) => answer(eventOf(stored), { version: stored.version })
+const eventOf = (stored: StoredEvent) => fieldsOf(Event.resource.properties, stored) as EventResource
 
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 
@@ -21,11 +17,8 @@ const window = {
   from: time('Events that are over before this are left out'),
   to: time('Events that begin at this moment or later are left out'),
 }
-const type = Type.Optional(Event.properties.type)
+const type = Type.Optional(Event.fields.type)
 const carePlanId = Type.Optional(id('the care plan that they belong to'))
-
-const one = '/med/{ehrId}/event/{eventId}'
-const keyOf = ({ ehrId, eventId }: { ehrId: string; eventId: string }) => ({ id: eventId, ehrId })
 
 const lists = [
   list({
@@ -36,7 +29,7 @@ const lists = [
     source,
     access: 'ehr:read',
     query: { ...window, type, carePlanId },
-    item: EventResource,
+    item: Event.resource,
     handle: async ({ params: { ehrId }, query, page }, { caller, events }) =>
       pageAs(await events.list(caller, ehrId, query, page), eventOf),
   }),
@@ -48,7 +41,7 @@ const lists = [
     source,
     access: 'plan:read',
     query: { ...window, type },
-    item: EventResource,
+    item: Event.resource,
     handle: async ({ params: { ehrId, careplanId }, query, page }, { caller, events }) =>
       pageAs(await events.list(caller, ehrId, { ...query, carePlanId: careplanId }, page), eventOf),
   }),
@@ -65,7 +58,7 @@ const lists = [
       carePlanId,
       participant: Type.Optional(id('the user who takes part; left out, it is the caller')),
     },
-    item: EventResource,
+    item: Event.resource,
     handle: async ({ params: { ehrId }, query, page }, { caller, events }) => {
       const { participant = caller.userId } = query
       return pageAs(await events.list(caller, ehrId, { ...query, participant }, page), eventOf)
@@ -75,56 +68,12 @@ const lists = [
 
 export const events = [
   ...lists,
-  operation({
-    id: 'addEvent',
-    method: 'post',
-    path: '/med/{ehrId}/event',
-    summary: 'Add an event to an EHR, or to one of its care plans',
-    description:
-      'Those who see the care plan see its events; an event without one is for those who see the EHR.',
+  ...registered(Event, '/med/{ehrId}/event', {
     source,
-    access: 'plan:write',
-    body: EventBody,
-    reply: [201, EventResource, 'versioned'],
-    errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { ehrId }, body }, { caller, events, newId }) => {
-      const added = await events.create(caller, ehrId, body, newId())
-      return answer(eventOf(added), { version: added.version, location: `/med/${ehrId}/event/${added.id}` })
+    parameter: 'eventId',
+    without: ['list'],
+    descriptions: {
+      add: 'Those who see the care plan see its events; an event without one is for those who see the EHR.',
     },
-  }),
-  operation({
-    id: 'getEvent',
-    method: 'get',
-    path: one,
-    summary: 'Show an event',
-    source,
-    access: 'plan:read',
-    reply: [200, EventResource, 'versioned'],
-    handle: async ({ params }, { caller, events }) => answerWith(await events.get(caller, keyOf(params))),
-  }),
-  operation({
-    id: 'updateEvent',
-    method: 'put',
-    path: one,
-    summary: 'Replace an event; its care plan stays',
-    source,
-    access: 'plan:write',
-    body: EventReplacement,
-    reply: [200, EventResource, 'versioned'],
-    errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params, body: { id, ...body } }, { caller, events, ifMatch }) => {
-      if (id !== undefined) requireSameId('id', id, params.eventId)
-      return answerWith(await events.replace(caller, keyOf(params), body, { ifMatch }))
-    },
-  }),
-  operation({
-    id: 'deleteEvent',
-    method: 'delete',
-    path: one,
-    summary: 'Delete an event',
-    source,
-    access: 'plan:write',
-    reply: [204],
-    handle: ({ params }, { caller, events, ifMatch }) => events.remove(caller, keyOf(params), { ifMatch }),
   }),
 ]

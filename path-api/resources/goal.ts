@@ -1,12 +1,7 @@
-import {
-  ClosedGoal,
-  ClosingWithContents,
-  GoalBody,
-  GoalReplacement,
-  GoalResource,
-} from '../../schemas/care-plan-resource.ts'
+import { ClosedGoal, ClosingWithContents, GoalResource } from '../../schemas/care-plan-resource.ts'
+import { Goal } from '../../schemas/goal.ts'
 import { operation } from '../operation/operation.ts'
-import { requireSameId } from './belongings.ts'
+import { requireSameId } from '../operation/parameters.ts'
 import { answerWith, goalAnswer, goalOf, openOf } from './care-plan-representation.ts'
 import { inBoth } from './mounts.ts'
 
@@ -42,7 +37,7 @@ export const goals = [
         description: 'A plan takes 100 goals, and none once it is closed.',
         source,
         access: 'plan:write',
-        body: GoalBody,
+        body: Goal.body,
         reply: [201, GoalResource, 'versioned'],
         errors: ['RuleViolated', 'Conflict'],
         handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, newId }) => {
@@ -60,7 +55,7 @@ export const goals = [
         summary: 'Replace what a goal says of itself; its tasks stay',
         source,
         access: 'plan:write',
-        body: GoalReplacement,
+        body: Goal.replacement,
         reply: [200, GoalResource, 'versioned'],
         errors: ['IdMismatch', 'RuleViolated'],
         handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {

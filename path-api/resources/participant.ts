@@ -10,7 +10,7 @@ import { answer } from '../answer/answer.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { mounted } from '../operation/mounted.ts'
 import { operation } from '../operation/operation.ts'
-import { requireSameId } from './belongings.ts'
+import { requireSameId } from '../operation/parameters.ts'
 
 const source = 'Endpoints, EHR data; Endpoints, Medical data'
 

@@ -8,10 +8,10 @@ import {
   relationFields,
 } from '../../schemas/relation.ts'
 import { answer } from '../answer/answer.ts'
+import { fieldsOf } from '../answer/representation.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
-import { requireSameId } from './belongings.ts'
-import { fieldsOf } from './representation.ts'
+import { requireSameId } from '../operation/parameters.ts'
 
 const about = {
   source: 'Endpoints, Profile (persons); Resources and their fields, Relation',

@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox'
-import { Closing, TaskBody, TaskReplacement, TaskResource } from '../../schemas/care-plan-resource.ts'
+import { Closing } from '../../schemas/care-plan-resource.ts'
 import { id } from '../../schemas/common.ts'
 import { Task } from '../../schemas/task.ts'
 import { answer } from '../answer/answer.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
-import { requireSameId } from './belongings.ts'
+import { requireSameId } from '../operation/parameters.ts'
 import { taskOf } from './care-plan-representation.ts'
 import { inBoth } from './mounts.ts'
 
@@ -26,7 +26,7 @@ const keyOf = ({ ehrId, careplanId, goalId, taskId }: TaskParams) => ({
 })
 
 const filters = {
-  assignee: Task.properties.assignee,
+  assignee: Task.fields.assignee,
   carePlanId: Type.Optional(id('the care plan that they belong to')),
   dueBefore: Type.Optional(
     Type.String({
@@ -48,7 +48,7 @@ export const tasks = inBoth(
       source,
       access: 'ehr:read',
       query: filters,
-      item: TaskResource,
+      item: Task.resource,
       handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) =>
         pageAs(await carePlans.tasks.todo(caller, ehrId, query, page), taskOf),
     }),
@@ -61,8 +61,8 @@ export const tasks = inBoth(
       description: 'A goal takes 100 tasks, and none once it or its plan is closed.',
       source,
       access: 'plan:write',
-      body: TaskBody,
-      reply: [201, TaskResource, 'versioned'],
+      body: Task.body,
+      reply: [201, Task.resource, 'versioned'],
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params, body }, { caller, carePlans, newId }) => {
         const { ehrId, careplanId, goalId } = params
@@ -80,8 +80,8 @@ export const tasks = inBoth(
       summary: 'Replace a task',
       source,
       access: 'plan:write',
-      body: TaskReplacement,
-      reply: [200, TaskResource, 'versioned'],
+      body: Task.replacement,
+      reply: [200, Task.resource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
       handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
         if (id !== undefined) requireSameId('id', id, params.taskId)
@@ -98,7 +98,7 @@ export const tasks = inBoth(
       source: `${source}; States and transitions`,
       access: 'plan:write',
       body: Closing,
-      reply: [200, TaskResource, 'versioned'],
+      reply: [200, Task.resource, 'versioned'],
       errors: ['RuleViolated', 'PreconditionFailed'],
       handle: async ({ params, body }, { caller, carePlans, ifMatch, again }) => {
         const task = await carePlans.tasks.close(caller, keyOf(params), body, { ifMatch, again })

@@ -1,5 +1,5 @@
 import type { UpdateFilter } from 'mongodb'
-import { takeTurn } from '../registered/context.ts'
+import { takeTurn } from '../registered/into.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
 import { accessesOf } from '../store/resource.ts'

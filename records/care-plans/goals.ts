@@ -1,79 +1,59 @@
-import type { Static } from '@sinclair/typebox'
-import type { ClosingWithContents, GoalBody, GoalReplacement } from '../../schemas/care-plan-resource.ts'
-import { auditingRefusal, type Place, replaceInTurn, requireOpen, takeTurn } from '../registered/context.ts'
-import { judgeNew, refuseViolations } from '../registered/judge.ts'
-import { Part, type PartKey, set, unlessClosed, type Writing } from '../registered/part.ts'
+import type { ClosingWithContents } from '../../schemas/care-plan-resource.ts'
+import type { GoalReplacement } from '../../schemas/goal.ts'
+import { type ClosingStatus, unlessClosed } from '../registered/closable.ts'
+import { inTurn, type Place, replaceInTurn } from '../registered/into.ts'
+import type { Key, Writing } from '../registered/registered.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { PageOf } from '../store/reading/listing.ts'
-import { unlessMade } from '../store/writing/once.ts'
-import { inTransaction, type Records, readTogether, type Transaction } from '../store/writing/transaction.ts'
-import { crowding } from './contents/rules.ts'
-import type { PlanStores, StoredGoal } from './contents/stores.ts'
+import { type Records, readTogether, type Transaction } from '../store/writing/transaction.ts'
+import type { PlanRecords, StoredGoal } from './contents/stores.ts'
 import { type WholeGoal, wholeGoal, withTasks } from './contents/whole.ts'
 
 /** The goals of the care plans. */
 export class Goals {
   readonly #records: Records
-  readonly #stores: PlanStores
-  readonly #part
-  readonly #tasks
+  readonly #of: PlanRecords
 
-  constructor(records: Records, stores: PlanStores) {
+  constructor(records: Records, of: PlanRecords) {
     this.#records = records
-    this.#stores = stores
-    this.#part = new Part('Goal', stores.goals)
-    this.#tasks = new Part('Task', stores.tasks)
+    this.#of = of
   }
 
   /** @throws NotFound */
-  get(caller: Caller, key: PartKey): Promise<WholeGoal> {
+  get(caller: Caller, key: Key): Promise<WholeGoal> {
     return readTogether(this.#records, async (tx) =>
-      wholeGoal(this.#stores, caller, await this.#stores.goals.get(caller, key, { tx }), tx),
+      wholeGoal(this.#of, caller, await this.#of.goals.store.get(caller, key, { tx }), tx),
     )
   }
 
   /** @throws NotFound; Forbidden; RuleViolated, also when the plan is closed or full */
-  create(caller: Caller, place: Place, body: Static<typeof GoalBody>, id: string): Promise<StoredGoal> {
-    const goal = { ...set(body), ...place }
-    return unlessMade(
-      () =>
-        auditingRefusal(this.#records, caller, 'Goal', place.ehrId, () =>
-          inTransaction(this.#records, async (tx) => {
-            await takeTurn(this.#records, tx, place.ehrId)
-            const permissions = await requireOpen(this.#records, tx, caller, place)
-            refuseViolations(await crowding(this.#records, 'Goal', { ...place, id }, tx.session))
-            judgeNew('Goal', goal)
-            return this.#stores.goals.create(caller, { ...goal, status: 'ACTIVE' }, permissions, { tx, id })
-          }),
-        ),
-      () => this.#stores.goals.get(caller, { id, ...place }),
-    )
+  create(caller: Caller, place: Place, body: object, id: string): Promise<StoredGoal> {
+    return this.#of.goals.create(caller, place, body, id)
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
   async replace(
     caller: Caller,
-    key: PartKey,
-    body: Omit<Static<typeof GoalReplacement>, 'id'>,
+    key: Key,
+    body: Omit<GoalReplacement, 'id'>,
     { ifMatch }: Writing,
   ): Promise<WholeGoal> {
     const replaced = await replaceInTurn(this.#records, key.ehrId, body, (tx) =>
-      this.#part.replace(caller, key, body, { tx, ifMatch }),
+      this.#of.goals.replace(caller, key, body, { tx, ifMatch }),
     )
-    return wholeGoal(this.#stores, caller, replaced)
+    return this.#whole(caller, replaced)
   }
 
   /**
    * Closes a goal, and with `closeOpen` its open tasks; else they stay open.
    * @throws as replace; RuleViolated when it is closed already
    */
-  close(caller: Caller, key: PartKey, closing: ClosingWithContents, options: Writing): Promise<WholeGoal> {
+  close(caller: Caller, key: Key, closing: ClosingWithContents, options: Writing): Promise<WholeGoal> {
     const { ifMatch } = options
     const close = () =>
-      inTransaction(this.#records, async (tx) => {
-        const goal = await this.#part.close(caller, key, closing, { tx, ifMatch })
-        await takeTurn(this.#records, tx, key.ehrId)
-        const whole = await wholeGoal(this.#stores, caller, goal, tx)
+      inTurn(this.#records, key.ehrId, async (tx) => {
+        const goal = await this.#of.goals.close(caller, key, closing, { tx, ifMatch })
+        const whole = await wholeGoal(this.#of, caller, goal, tx)
         const { status = 'COMPLETED', closeOpen } = closing
         if (!closeOpen) return whole
         const [closed] = await this.closeAll(caller, [whole], status, tx)
@@ -86,23 +66,27 @@ export class Goals {
   async closeAll(
     caller: Caller,
     goals: readonly WholeGoal[],
-    status: 'COMPLETED' | 'CANCELLED',
+    status: ClosingStatus,
     tx: Transaction,
   ): Promise<WholeGoal[]> {
     const alone = goals.map(({ tasks: _, ...goal }) => goal)
     const tasks = goals.flatMap(({ tasks }) => tasks)
     return withTasks(
-      await this.#part.closeAll(caller, alone, status, tx),
-      await this.#tasks.closeAll(caller, tasks, status, tx),
+      await this.#of.goals.closeAll(caller, alone, status, tx),
+      await this.#of.tasks.closeAll(caller, tasks, status, tx),
     )
   }
 
-  history(caller: Caller, key: PartKey, page: PageOf) {
-    return this.#part.history(caller, key, page)
+  history(caller: Caller, key: Key, page: PageOf) {
+    return this.#of.goals.history(caller, key, page)
   }
 
   /** @throws as replace; NotFound for a version that is not known */
-  async restore(caller: Caller, key: PartKey, version: number, options: Writing): Promise<WholeGoal> {
-    return wholeGoal(this.#stores, caller, await this.#part.restore(caller, key, version, options))
+  async restore(caller: Caller, key: Key, version: number, options: Writing): Promise<WholeGoal> {
+    return this.#whole(caller, await this.#of.goals.restore(caller, key, version, options))
+  }
+
+  #whole(caller: Caller, goal: StoredGoal): Promise<WholeGoal> {
+    return readTogether(this.#records, (tx) => wholeGoal(this.#of, caller, goal, tx))
   }
 }

@@ -1,12 +1,13 @@
 import { Type } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from '../registered/context.ts'
-import type { Writing } from '../registered/part.ts'
+import { type PlanPlace, requireWritablePlan, takeTurn } from '../registered/into.ts'
+import { auditingRefusal } from '../registered/refusals.ts'
+import type { Writing } from '../registered/registered.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { Store } from '../store/store.ts'
 import { inTransaction, type Records } from '../store/writing/transaction.ts'
-import type { PlanStores } from './contents/stores.ts'
+import type { PlanRecords } from './contents/stores.ts'
 
 /** The settings are kept as text: whatever their properties are called, no query and no database trips over them. */
 const schema = Type.Object({ ehrId: Type.String(), carePlanId: Type.String(), json: Type.String() })
@@ -19,24 +20,27 @@ interface Settings {
   version: number
 }
 
-const COLLECTION = 'plan.settings'
+/** A name that no class can have: the class family never reaches it. */
+export const PlanSettings = {
+  collection: 'plan.settings',
+  schema,
+  ehr: 'ehrId',
+  registeredIn: 'plan',
+  words: { en: 'settings', nl: 'instellingen' },
+  lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
+  indexes: [{ key: { ehrId: 1 } }],
+} as const
 
 /** What clients keep of a care plan as they like: one JSON object, saved as a whole. */
-export class PlanSettings {
+export class SettingsOfPlans {
   readonly #records: Records
-  readonly #plans: PlanStores['plans']
+  readonly #plans: PlanRecords['plans']
   readonly #store
 
-  constructor(records: Records, plans: PlanStores['plans']) {
+  constructor(records: Records, plans: PlanRecords['plans']) {
     this.#records = records
     this.#plans = plans
-    this.#store = new Store(records, {
-      collection: COLLECTION,
-      schema,
-      ehr: 'ehrId',
-      lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
-      indexes: [{ key: { ehrId: 1 } }],
-    })
+    this.#store = new Store(records, PlanSettings)
   }
 
   indexes(): [collection: string, IndexDescription[]] {
@@ -44,7 +48,7 @@ export class PlanSettings {
   }
 
   /** Empty when nothing was saved yet. @throws NotFound */
-  async get(caller: Caller, { ehrId, carePlanId }: Place): Promise<Settings> {
+  async get(caller: Caller, { ehrId, carePlanId }: PlanPlace): Promise<Settings> {
     const where = { ehrId, carePlanId }
     const { items } = await this.#store.list(caller, 'ofPlan', { where, limit: 1 })
     if (items[0]) return { settings: JSON.parse(items[0].json), version: items[0].version }
@@ -55,13 +59,13 @@ export class PlanSettings {
   /** @throws NotFound; Forbidden for one who may only read the plan; PreconditionFailed */
   save(
     caller: Caller,
-    { ehrId, carePlanId }: Place,
+    { ehrId, carePlanId }: PlanPlace,
     settings: SettingsObject,
     { ifMatch }: Writing,
   ): Promise<Settings> {
     const place = { ehrId, carePlanId }
     const saved = { ...place, json: JSON.stringify(settings) }
-    return auditingRefusal(this.#records, caller, COLLECTION, ehrId, () =>
+    return auditingRefusal(this.#records, caller, PlanSettings.collection, ehrId, () =>
       inTransaction(this.#records, async (tx) => {
         const permissions = await requireWritablePlan(this.#records, tx, caller, place)
         await takeTurn(this.#records, tx, ehrId)

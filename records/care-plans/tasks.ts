@@ -1,16 +1,14 @@
-import type { Static } from '@sinclair/typebox'
-import type { Closing, TaskBody, TaskReplacement } from '../../schemas/care-plan-resource.ts'
+import type { Closing } from '../../schemas/care-plan-resource.ts'
+import type { TaskReplacement } from '../../schemas/task.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
-import { auditingRefusal, type Place, requireOpen, takeTurn } from '../registered/context.ts'
-import { judgeNew, refuseViolations } from '../registered/judge.ts'
-import { Part, type PartKey, set, unlessClosed, type Writing } from '../registered/part.ts'
+import { unlessClosed } from '../registered/closable.ts'
+import type { Place } from '../registered/into.ts'
+import type { Key, Writing } from '../registered/registered.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { decodeCursor, encodeCursor, listName } from '../store/reading/cursor.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
-import { unlessMade } from '../store/writing/once.ts'
-import { inTransaction, type Reading, type Records, readTogether } from '../store/writing/transaction.ts'
-import { crowding } from './contents/rules.ts'
-import type { PlanStores, StoredTask } from './contents/stores.ts'
+import { type Reading, type Records, readTogether } from '../store/writing/transaction.ts'
+import type { PlanRecords, StoredTask } from './contents/stores.ts'
 
 /** What the open tasks can be narrowed by. */
 export interface TodoFilter {
@@ -20,8 +18,6 @@ export interface TodoFilter {
   dueBefore?: string | undefined
 }
 
-type TaskPlace = Required<Place>
-
 const TODO = 'byDueDate'
 const TODO_CURSOR = listName('Task', TODO)
 const EARLIEST = '0001-01-01'
@@ -29,15 +25,13 @@ const EARLIEST = '0001-01-01'
 /** The tasks of the goals. */
 export class Tasks {
   readonly #records: Records
-  readonly #stores: PlanStores
+  readonly #tasks: PlanRecords['tasks']
   readonly #ehrs: Ehrs
-  readonly #part
 
-  constructor(records: Records, stores: PlanStores, ehrs: Ehrs) {
+  constructor(records: Records, { tasks }: PlanRecords, ehrs: Ehrs) {
     this.#records = records
-    this.#stores = stores
+    this.#tasks = tasks
     this.#ehrs = ehrs
-    this.#part = new Part('Task', stores.tasks)
   }
 
   /**
@@ -57,7 +51,7 @@ export class Tasks {
   ): Promise<Page<StoredTask>> {
     const where = { ehrId, status: 'ACTIVE', ...filter } as const
     const list = (dueDate: { from: string; to: string | undefined } | null, from: string | undefined) =>
-      this.#stores.tasks.list(caller, TODO, { where: { ...where, dueDate }, limit, cursor: from }, { tx })
+      this.#tasks.store.list(caller, TODO, { where: { ...where, dueDate }, limit, cursor: from }, { tx })
     const dates = { from: EARLIEST, to: dueBefore }
     const amongUndated = cursor !== undefined && decodeCursor(TODO_CURSOR, cursor).value === null
     const dated = amongUndated ? NONE : await list(dates, cursor)
@@ -66,7 +60,7 @@ export class Tasks {
     const found = joined(dated, undated, limit)
     if (count) {
       const asked = { ...where, ...(dueBefore && { dueDate: dates }) }
-      const { total } = await this.#stores.tasks.list(caller, TODO, { where: asked, limit: 1, count }, { tx })
+      const { total } = await this.#tasks.store.list(caller, TODO, { where: asked, limit: 1, count }, { tx })
       if (total !== undefined) found.total = total
     }
     if (found.items.length === 0) await this.#ehrs.get(caller, ehrId)
@@ -74,50 +68,37 @@ export class Tasks {
   }
 
   /** @throws NotFound; Forbidden; RuleViolated, also when plan or goal is closed, or the goal full */
-  create(caller: Caller, place: TaskPlace, body: Static<typeof TaskBody>, id: string): Promise<StoredTask> {
-    const task = { ...set(body), ...place }
-    return unlessMade(
-      () =>
-        auditingRefusal(this.#records, caller, 'Task', place.ehrId, () =>
-          inTransaction(this.#records, async (tx) => {
-            await takeTurn(this.#records, tx, place.ehrId)
-            const permissions = await requireOpen(this.#records, tx, caller, place)
-            refuseViolations(await crowding(this.#records, 'Task', { ...place, id }, tx.session))
-            judgeNew('Task', task)
-            return this.#stores.tasks.create(caller, { ...task, status: 'ACTIVE' }, permissions, { tx, id })
-          }),
-        ),
-      () => this.#stores.tasks.get(caller, { id, ...place }),
-    )
+  create(caller: Caller, place: Place, body: object, id: string): Promise<StoredTask> {
+    return this.#tasks.create(caller, place, body, id)
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
   replace(
     caller: Caller,
-    key: PartKey,
-    body: Omit<Static<typeof TaskReplacement>, 'id'>,
+    key: Key,
+    body: Omit<TaskReplacement, 'id'>,
     options: Writing,
   ): Promise<StoredTask> {
-    return this.#part.replace(caller, key, body, options)
+    return this.#tasks.replace(caller, key, body, options)
   }
 
   /** @throws as replace; RuleViolated when it is closed already */
-  close(caller: Caller, key: PartKey, closing: Closing, options: Writing): Promise<StoredTask> {
+  close(caller: Caller, key: Key, closing: Closing, options: Writing): Promise<StoredTask> {
     return unlessClosed(
       options,
       closing,
-      () => this.#stores.tasks.get(caller, key),
-      () => this.#part.close(caller, key, closing, options),
+      () => this.#tasks.get(caller, key),
+      () => this.#tasks.close(caller, key, closing, options),
     )
   }
 
-  history(caller: Caller, key: PartKey, page: PageOf) {
-    return this.#part.history(caller, key, page)
+  history(caller: Caller, key: Key, page: PageOf) {
+    return this.#tasks.history(caller, key, page)
   }
 
   /** @throws as replace; NotFound for a version that is not known */
-  restore(caller: Caller, key: PartKey, version: number, options: Writing): Promise<StoredTask> {
-    return this.#part.restore(caller, key, version, options)
+  restore(caller: Caller, key: Key, version: number, options: Writing): Promise<StoredTask> {
+    return this.#tasks.restore(caller, key, version, options)
   }
 }
 

@@ -14,7 +14,7 @@ interface AnnouncedWrite {
   id: string
   ehrId: string | null
   /** The names of the fields that the write sets. */
-  changed: string[]
+  changed: readonly string[]
 }
 
 export type Announce = (caller: Caller, write: AnnouncedWrite) => Promise<void>
@@ -48,7 +48,7 @@ export function announcer({ db, clock, audit }: Records): Announce {
       const before = action === 'create' ? null : await formerOf(collection, id)
       if (before === undefined) return
       const version = (before?.version ?? 0) + 1
-      const write = { action, version, before, changed, announced: true } as const
+      const write = { action, version, before, changed: [...changed], announced: true as const }
       await kept.add([changeOf({ collection, id, ehrId }, { caller, at: clock() }, write)])
     }
     const { requestId, userId, application } = caller

@@ -1,6 +1,5 @@
-import { createLookup, type Lookup } from '../store/batching/lookup.ts'
-import { type Caller, isAdmin, permitted } from '../store/documents/caller.ts'
-import { type Database, documentsOf, isDuplicate } from '../store/documents/database.ts'
+import { type Caller, isAdmin } from '../store/documents/caller.ts'
+import { documentsOf, isDuplicate } from '../store/documents/database.ts'
 import { storedPermissions } from '../store/documents/parse-format.ts'
 import { accessesOf } from '../store/resource.ts'
 import { changeOf } from '../store/writing/history.ts'
@@ -48,51 +47,4 @@ export function noteCreation(
   changes.push(changeOf({ collection: 'Ehr', id: ehrId, ehrId }, { caller, at }, change))
   const audited = { collection: 'Ehr', ehr: 'id' } as const
   accesses.push(...accessesOf(audited, caller, { action: 'create' }, [{ id: ehrId }]))
-}
-
-/** The subject of an EHR that the caller may write; nothing tells one that is missing from someone else's. */
-export async function subjectOfWritableEhr(
-  database: Database,
-  caller: Caller,
-  ehrId: string,
-): Promise<string | undefined> {
-  const ehr = await documentsOf(database, 'Ehr').findOne(
-    { _id: ehrId, ...permitted('_wperm', caller) },
-    { projection: { subjectId: 1 } },
-  )
-  return ehr ? String(ehr.subjectId) : undefined
-}
-
-/** A care plan, as far as what is registered in it must know. */
-interface Plan {
-  _id: string
-  ehrId: string
-  status: string
-  _rperm: string[]
-  _wperm: string[]
-}
-
-/** Looks up the care plans that something is registered in. */
-export const planLookup = ({ db }: Database): Lookup<Plan> =>
-  createLookup(
-    ({ _id }) => _id,
-    (ids) =>
-      db
-        .collection<Plan>('CarePlan')
-        .find({ _id: { $in: ids } }, { projection: { ehrId: 1, status: 1, _rperm: 1, _wperm: 1 } })
-        .toArray(),
-  )
-
-/** Whether a goal of that care plan takes tasks; undefined when there is none that the caller may write. */
-export async function statusOfWritableGoal(
-  database: Database,
-  caller: Caller,
-  goalId: string,
-  carePlanId: string,
-): Promise<string | undefined> {
-  const goal = await documentsOf(database, 'Goal').findOne(
-    { _id: goalId, carePlanId, ...permitted('_wperm', caller) },
-    { projection: { status: 1 } },
-  )
-  return goal ? String(goal.status) : undefined
 }

@@ -1,8 +1,7 @@
-import { type Static, Type } from '@sinclair/typebox'
+import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { Ehr } from '../../schemas/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { pathForm } from '../../schemas/path-form.ts'
 import { type AuditEntry, listAccess } from '../store/audit/trail.ts'
 import type { IfMatch } from '../store/decisions.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
@@ -18,9 +17,7 @@ import { remembered } from './removal.ts'
 import { removeSoftly, restoreRemoved } from './removed.ts'
 import { createEhrRoles } from './roles.ts'
 
-const schema = Type.Object(pathForm(Ehr.properties))
-
-export type StoredEhr = Saved<Static<typeof schema>>
+export type StoredEhr = Saved<Static<typeof Ehr.record>>
 
 const AUDITED = { collection: 'Ehr', ehr: 'id' } as const
 
@@ -33,7 +30,7 @@ export class Ehrs {
     this.#records = records
     this.store = new Store(records, {
       ...AUDITED,
-      schema,
+      schema: Ehr.record,
       lists: { newest: { by: [], sort: 'createdAt', order: 'desc' } },
     })
   }

@@ -1,14 +1,11 @@
 import type { ClientSession, Collection } from 'mongodb'
-import { CLASS_NAMES, classes } from '../../schemas/classes.ts'
-import {
-  type Database,
-  documentsOf,
-  type EhrCollection,
-  PLAN_COLLECTIONS,
-  together,
-} from '../store/documents/database.ts'
+import { type Database, documentsOf, together } from '../store/documents/database.ts'
+import type { Records } from '../store/writing/transaction.ts'
 import { planRoles } from './access.ts'
 import { removeRoles } from './roles.ts'
+
+/** The database, and what is registered where in it. */
+export type Held = Pick<Records, 'client' | 'db' | 'contents'>
 
 /** What takes other objects with it when it is removed; an EHR does it in its own way. */
 export type Container = 'CarePlan' | 'Goal'
@@ -61,7 +58,7 @@ export const forgetRemoval = (objectId: string): boolean => recent.delete(object
  * @param callerId who deletes; nobody else may touch what is left; none when it is the service
  */
 export async function removeWithAll(
-  database: Database,
+  database: Held,
   className: Container,
   objectId: string,
   callerId: string | undefined,
@@ -77,11 +74,7 @@ export async function removeWithAll(
 }
 
 /** Takes back what was written into something that is gone by now, a care plan with its roles. */
-export async function takeBack(
-  database: Database,
-  className: EhrCollection,
-  objectId: string,
-): Promise<void> {
+export async function takeBack(database: Held, className: string, objectId: string): Promise<void> {
   await together(database, async (session) => {
     if (className === 'CarePlan') await removeContents(database, session, className, objectId)
     await documentsOf(database, className).deleteOne({ _id: objectId }, { session })
@@ -89,7 +82,7 @@ export async function takeBack(
 }
 
 /** Finishes removals of more than a minute ago; to be called at start and every minute. */
-export async function sweepRemovals(database: Database): Promise<void> {
+export async function sweepRemovals(database: Held): Promise<void> {
   const before = new Date(Date.now() - LONGEST_REQUEST_MS)
   for (const { _id, className, objectId } of await removals(database)
     .find({ at: { $lt: before } })
@@ -103,21 +96,15 @@ export async function sweepRemovals(database: Database): Promise<void> {
 
 /** Removes all that hangs on such a container, its roles too; the container itself stays. */
 async function removeContents(
-  database: Database,
+  database: Held,
   session: ClientSession,
   className: Container,
   objectId: string,
 ): Promise<void> {
   if (className === 'CarePlan') await removeRoles(database, session, planRoles(objectId))
-  for (const name of contentsOf(className))
+  for (const name of database.contents[className])
     await documentsOf(database, name).deleteMany({ [NAMED_BY[className]]: objectId }, { session })
 }
 
 /** The property by which objects name what they are registered in. */
-const NAMED_BY = { Ehr: 'ehrId', CarePlan: 'carePlanId', Goal: 'goalId' } as const
-
-/** The collections of what is registered in an EHR, a care plan or a goal. */
-export const contentsOf = (className: 'Ehr' | Container): EhrCollection[] => [
-  ...CLASS_NAMES.filter((name) => NAMED_BY[className] in classes[name].stored.properties),
-  ...(className === 'Goal' ? [] : PLAN_COLLECTIONS),
-]
+const NAMED_BY = { CarePlan: 'carePlanId', Goal: 'goalId' } as const

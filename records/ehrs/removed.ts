@@ -1,7 +1,7 @@
 import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Caller } from '../store/documents/caller.ts'
-import { type Database, documentsOf, together } from '../store/documents/database.ts'
+import { documentsOf, together } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
 import { forgetChangesOfEhr } from '../store/writing/history.ts'
 import { removeInSteps } from '../store/writing/remove-in-steps.ts'
@@ -9,7 +9,7 @@ import { inTransaction, type Records, type Transaction } from '../store/writing/
 import { takeTurns, turnsOf } from '../store/writing/turns.ts'
 import { ehrRoles, planRoles } from './access.ts'
 import { noteCreation } from './ehr.ts'
-import { contentsOf, forgetRemoval, remembered } from './removal.ts'
+import { forgetRemoval, type Held, remembered } from './removal.ts'
 import { removeRoles } from './roles.ts'
 
 /** An EHR that is gone for everyone, and can be brought back for a while. */
@@ -81,8 +81,8 @@ export async function leaveToParse(
 }
 
 /** Hides what belongs to the EHR and is not hidden yet. */
-async function hide(database: Database, session: ClientSession, ehrId: string): Promise<void> {
-  for (const name of contentsOf('Ehr')) {
+async function hide(database: Held, session: ClientSession, ehrId: string): Promise<void> {
+  for (const name of database.contents.Ehr) {
     await database.db
       .collection(name)
       .updateMany(
@@ -117,7 +117,7 @@ export async function restoreRemoved(
   const restored = { ...document, version, _updated_at: now }
   await documentsOf(records, 'Ehr').replaceOne({ _id: ehrId }, restored, { session, upsert: true })
   forgetRemoval(ehrId)
-  for (const name of contentsOf('Ehr')) {
+  for (const name of records.contents.Ehr) {
     const shown = { $substrCP: ['$$who', MARK.length, { $strLenCP: '$$who' }] }
     await records.db
       .collection(name)
@@ -131,7 +131,7 @@ export async function restoreRemoved(
 }
 
 /** Finishes what was removed: to be called at start, and every minute. */
-export async function sweepRemovedEhrs(database: Database, now: Date): Promise<void> {
+export async function sweepRemovedEhrs(database: Held, now: Date): Promise<void> {
   const ago = (milliseconds: number) => new Date(now.getTime() - milliseconds)
   const recent = { at: { $gt: ago(3 * LONGEST_REQUEST_MS) } }
   for await (const { _id } of removedEhrs(database).find(recent)) await hideAgain(database, _id, now)
@@ -143,16 +143,16 @@ export async function sweepRemovedEhrs(database: Database, now: Date): Promise<v
 }
 
 /** Hides what was written since, unless the EHR is being brought back: either of the two sees what the other has done. */
-const hideAgain = (database: Database, _id: string, sweptAt: Date): Promise<void> =>
+const hideAgain = (database: Held, _id: string, sweptAt: Date): Promise<void> =>
   together(database, async (session) => {
     const removed = await removedEhrs(database).updateOne({ _id }, { $set: { sweptAt } }, { session })
     if (removed.matchedCount > 0) await hide(database, session, _id)
   })
 
 /** What is cut short is gone over again: that there was an EHR is forgotten last, and its plans after their contents. */
-async function removeForGood(database: Database, ehrId: string): Promise<void> {
+async function removeForGood(database: Held, ehrId: string): Promise<void> {
   await forgetChangesOfEhr(database.db, ehrId)
-  for (const name of contentsOf('Ehr'))
+  for (const name of database.contents.Ehr)
     if (name !== 'CarePlan') await removeInSteps(documentsOf(database, name), { ehrId })
   const plans = documentsOf(database, 'CarePlan')
   await removeInSteps(plans, { ehrId }, (ids) =>

@@ -1,7 +1,6 @@
-import { CLASS_NAMES } from '../../schemas/classes.ts'
 import { type Loop, periodically } from '../store/batching/periodically.ts'
-import { type Database, documentsOf } from '../store/documents/database.ts'
-import { removals, sweepRemovals } from './removal.ts'
+import { documentsOf } from '../store/documents/database.ts'
+import { type Held, removals, sweepRemovals } from './removal.ts'
 import { removedEhrs, sweepRemovedEhrs } from './removed.ts'
 import { indexRoles } from './roles.ts'
 
@@ -10,10 +9,11 @@ const SWEEP_EVERY_MS = 60_000
 /**
  * Makes the indexes that Parse cannot be told about, and finishes removals that were cut short: now, and every minute.
  */
-export async function startUpkeep(database: Database, onFault: (fault: unknown) => void): Promise<Loop> {
+export async function startUpkeep(database: Held, onFault: (fault: unknown) => void): Promise<Loop> {
   await indexRoles(database)
   // A list without a condition is the list of what the caller may read.
-  for (const name of CLASS_NAMES) await documentsOf(database, name).createIndex({ _rperm: 1 })
+  for (const name of ['Ehr', ...database.contents.Ehr])
+    await documentsOf(database, name).createIndex({ _rperm: 1 })
   for (const removed of [removals(database), removedEhrs(database)]) await removed.createIndex({ at: 1 })
   const sweep = async () => {
     await sweepRemovals(database)

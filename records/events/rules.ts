@@ -1,23 +1,10 @@
 import type { Violation } from '../../schemas/violation.ts'
-import type { ClassRules, Values } from '../registered/class-rule.ts'
+import type { Rules, Values } from '../registered/kind.ts'
 import { payloadViolations } from '../registered/payload.ts'
 
 const DAY_MS = 86_400_000
 /** Later than this no time can be told. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
-
-interface Facts {
-  start: Date
-  end: Date | undefined
-  allDay: boolean
-  participantIds: string[]
-}
-
-/** What follows from an event, for the lists by time and by participant. */
-export function derivedOf({ start, end, allDay, participantIds }: Facts) {
-  const last = lastMoment(start, end, allDay)
-  return { last, long: last.getTime() - start.getTime() > LONG_MS, participantIds }
-}
 
 /**
  * What takes longer is kept apart: then all others that overlap a time begin shortly before it or in it, and however
@@ -26,21 +13,21 @@ export function derivedOf({ start, end, allDay, participantIds }: Facts) {
 export const LONG_MS = 31 * DAY_MS
 
 /** An event that is over at noon does not reach into what begins at noon. */
-function lastMoment(start: Date, end: Date | undefined, allDay: boolean): Date {
-  const over = end ?? (allDay ? new Date(start.getTime() + DAY_MS) : start)
-  return over > start ? new Date(Math.min(over.getTime() - 1, LAST_MS)) : start
+function lastMoment(start: number, end: number | undefined, allDay: boolean): number {
+  const over = end ?? (allDay ? start + DAY_MS : start)
+  return over > start ? Math.min(over - 1, LAST_MS) : start
 }
 
-const momentOf = (value: unknown): Date | undefined =>
-  value === undefined ? undefined : new Date(String((value as { iso?: unknown } | null)?.iso))
+const momentOf = (value: unknown): number | undefined =>
+  value === undefined || value === null ? undefined : Date.parse(String(value))
 
 const idsOf = (participants: unknown): string[] =>
   Array.isArray(participants) ? participants.map((one) => String(one?.mvUid)) : []
 
 function violationsOf({ start, end, participants, data }: Values): Violation[] {
-  const times = { start: momentOf(start), end: momentOf(end) }
+  const [begin, over] = [momentOf(start), momentOf(end)]
   const found: Violation[] = []
-  if (times.start && times.end && times.end < times.start)
+  if (begin !== undefined && over !== undefined && over < begin)
     found.push({ path: 'end', code: 'order', message: 'must not be earlier than start' })
   const ids = idsOf(participants)
   if (new Set(ids).size < ids.length)
@@ -48,14 +35,19 @@ function violationsOf({ start, end, participants, data }: Values): Violation[] {
   return [...found, ...(data === undefined ? [] : payloadViolations(data, 'data'))]
 }
 
-export const eventRules: ClassRules = {
+/** What follows from an event, for the lists by time and by participant. */
+function derivedOf({ start, end, allDay, participants }: Values) {
+  const begin = momentOf(start) ?? 0
+  const last = lastMoment(begin, momentOf(end), allDay === true)
+  return {
+    last: new Date(last).toISOString(),
+    long: last - begin > LONG_MS,
+    participantIds: idsOf(participants),
+  }
+}
+
+export const eventRules: Rules = {
   together: ['start', 'end', 'allDay', 'participants'],
   violations: violationsOf,
-  derived: ({ start, end, allDay, participants }) =>
-    derivedOf({
-      start: momentOf(start) ?? new Date(0),
-      end: momentOf(end),
-      allDay: allDay === true,
-      participantIds: idsOf(participants),
-    }),
+  derived: derivedOf,
 }

@@ -15,7 +15,7 @@ export interface Resource<S extends TObject, L extends string> {
   /** Every list there is, each served by an index of its own. */
   lists: Record<L, ListShape<Static<S>>>
   /** Further indexes, by the names of the stored fields; what a unique one holds already is a Conflict. */
-  indexes?: IndexDescription[]
+  indexes?: readonly IndexDescription[]
 }
 
 /** The record's id, and what else must be true of it: `{ id, ehrId }`. undefined asks nothing. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import type { Response } from 'supertest'
-import { CLASS_NAMES, classes } from '../../schemas/classes.ts'
+import { CLASS_NAMES, classes } from '../../records/kinds.ts'
 import { ehrOf, newPlan, newPressure } from '../harness/care/by-class-family.ts'
 import { classesOf } from '../harness/clients/class-family.ts'
 import { newPerson, type Person } from '../harness/people/people.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { classDefinitions } from '../../cloud/class-definitions.ts'
-import { CLASS_NAMES } from '../../schemas/classes.ts'
+import { CLASS_NAMES } from '../../records/kinds.ts'
 
 const OPERATIONS = ['addField', 'count', 'create', 'delete', 'find', 'get', 'protectedFields', 'update']
 const definition = (name: string) => classDefinitions.find(({ className }) => className === name)!

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
 import { sweepRemovals } from '../../records/ehrs/removal.ts'
+import { contents } from '../../records/kinds.ts'
 import { ehrOf, newPlan, newPressure } from '../harness/care/by-class-family.ts'
 import { classesOf } from '../harness/clients/class-family.ts'
 import { newPerson, type Person } from '../harness/people/people.ts'
@@ -43,7 +44,7 @@ describe('the work of the database', () => {
       await list('BloodPressure', { carePlanId: plan }).query({ order: '-timestamp' }).expect(200)
       await list('Custom', { ehrId }).expect(200)
       await remove('CarePlan', plan).expect(200)
-      await sweepRemovals(service)
+      await sweepRemovals({ ...service, contents })
       const other = (await post('Ehr', { subjectId: 'patient 30' }).expect(201)).body.objectId
       await list('CarePlan', { ehrId: other }).expect(200)
       await remove('Ehr', ehrId).expect(200)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { removeWithAll, sweepRemovals } from '../../records/ehrs/removal.ts'
+import { contents } from '../../records/kinds.ts'
 import { ehrOf, newPlan, newPressure } from '../harness/care/by-class-family.ts'
 import { assertError, classesOf } from '../harness/clients/class-family.ts'
 import { newPerson, type Person } from '../harness/people/people.ts'
@@ -19,7 +20,7 @@ describe('removal', () => {
     const { ehrId, carePlanId } = await newPlan(owner)
     const { objectId } = (await classesOf(owner).post('BloodPressure', newPressure(carePlanId)).expect(201))
       .body
-    const database = { client: service.client, db: service.db }
+    const database = { client: service.client, db: service.db, contents }
     await removeWithAll(database, 'CarePlan', carePlanId, owner.mvUid)
     assertError(await classesOf(owner).get('CarePlan', carePlanId), 101)
     assertError(await classesOf(owner).get('BloodPressure', objectId), 101)
@@ -39,6 +40,7 @@ describe('removal', () => {
   it('that fails takes nothing back', async () => {
     const { carePlanId } = await newPlan(owner)
     const broken = {
+      contents,
       db: service.db,
       client: {
         withSession: () => Promise.reject(new Error('no database')),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { exampleOf } from '../../path-api/documentation/example.ts'
 import type { Access } from '../../path-api/operation/access.ts'
-import { CLASS_NAMES, type ClassName, classes } from '../../schemas/classes.ts'
+import { CLASS_NAMES, type ClassName, classes } from '../../records/kinds.ts'
 import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../harness/care/cast.ts'
 import { ok } from '../harness/clients/path-family.ts'
 import { keys, request } from '../harness/service/service.ts'

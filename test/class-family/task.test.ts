@@ -92,7 +92,7 @@ describe('Task', () => {
     assertError(
       await classesOf(owner).post('Task', task),
       142,
-      'goalId names a goal with 100 tasks: no more fit',
+      'goalId names a goal that already has 100 tasks, the maximum',
     )
     await copies('Goal', goalId)
     assertError(await classesOf(owner).post('Goal', { ...plan, name: 'x' }), 142, /with 100 goals/)

@@ -1,12 +1,11 @@
 import type { Db, Document } from 'mongodb'
 import { ehrRole, planRole } from '../../records/ehrs/access.ts'
-import { PLAN_COLLECTIONS } from '../../records/store/documents/database.ts'
-import { CLASS_NAMES } from '../../schemas/classes.ts'
+import { kinds } from '../../records/kinds.ts'
 
 /** Everything that the database holds, by collection. */
 export type State = Map<string, Document[]>
 
-export const CLINICAL: readonly string[] = [...CLASS_NAMES, ...PLAN_COLLECTIONS]
+export const CLINICAL: readonly string[] = kinds.map(({ collection }) => collection)
 
 const OTHERS = ['ehr.removed', 'history.changes', 'audit.entries', 'mails', '_User', '_Role']
 const JOINS = ['_Join:users:_Role', '_Join:roles:_Role']

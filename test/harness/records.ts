@@ -1,6 +1,7 @@
 import type { Engine } from '@health-record-service/embedded-mongo/testing'
 import { Type } from '@sinclair/typebox'
 import type { Db } from 'mongodb'
+import { contents } from '../../records/kinds.ts'
 import { type Audit, auditIndexes, openAudit } from '../../records/store/audit/trail.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { Store } from '../../records/store/store.ts'
@@ -36,7 +37,7 @@ export async function openRecords(engine: Pick<Engine, 'client'>): Promise<TestR
       const { client } = engine
       const db = client.db(name)
       const audit = await openAudit({ db, key: KEY, clock: () => new Date(), onFault: () => {} })
-      const records: Records = { client, db, clock: () => new Date(), audit }
+      const records: Records = { client, db, clock: () => new Date(), audit, contents }
       Object.assign(opened, { db, records, audit, notes: noteStore(records) })
     },
     close: () => opened.audit.close(),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Document } from 'mongodb'
 import { sweepRemovedEhrs } from '../../records/ehrs/removed.ts'
+import { contents } from '../../records/kinds.ts'
 import { removeEntriesBefore } from '../../records/store/audit/checkpoint.ts'
 import { newGoal, newPatient, newPlan, newTask, type Patient } from '../harness/care/patients.ts'
 import { ok } from '../harness/clients/path-family.ts'
@@ -116,7 +117,7 @@ describe('the work of the database for care plans', () => {
       ok(await patient.call('GET', '/ehr?limit=1'))
       ok(await patient.call('POST', '/ehr', {}), 201)
       ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
-      await sweepRemovedEhrs(service, new Date())
+      await sweepRemovedEhrs({ ...service, contents }, new Date())
       ok(await admin.call('POST', `/med/ehr/${patient.ehrId}/restore`))
     }, /^(ehr|plan|history)\./)
     assert.ok(commands.length > 80, String(commands.length))
@@ -129,7 +130,8 @@ describe('the work of the database for care plans', () => {
     await newTask(owner, id, await newGoal(owner, id))
     ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
     const commands = await commandsOf(async () => {
-      for (const days of [0, 32]) await sweepRemovedEhrs(service, new Date(Date.now() + days * DAY_MS))
+      for (const days of [0, 32])
+        await sweepRemovedEhrs({ ...service, contents }, new Date(Date.now() + days * DAY_MS))
       await removeEntriesBefore(service.db, config.auditKey, new Date(0))
       await sleep(1200)
     }, /^(ehr|plan|history|audit)\.|^mails$/)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { removedEhrs, sweepRemovedEhrs } from '../../records/ehrs/removed.ts'
+import { contents } from '../../records/kinds.ts'
 import {
   auditOf,
   letIn,
@@ -116,7 +117,7 @@ describe('EHRs', () => {
       const first = [{ find }]
       const collection = (name: string) =>
         (name === 'ehr.removed' && first.pop()) || service.db.collection(name)
-      await sweepRemovedEhrs({ client, db: { collection } as unknown as typeof db }, new Date())
+      await sweepRemovedEhrs({ client, contents, db: { collection } as unknown as typeof db }, new Date())
       ok(await owner.call('GET', path))
     })
 
@@ -150,10 +151,10 @@ describe('EHRs', () => {
       const ofHistory = { _id: { $regex: `^${ehrId}/` } }
       const audited = (await auditOf(ehrId)).length
       assert.equal(await held('history.changes', ofHistory), 8)
-      await sweepRemovedEhrs(service, new Date())
+      await sweepRemovedEhrs({ ...service, contents }, new Date())
       assert.equal(await held('CarePlan', { ehrId }), 1, 'a day too early')
 
-      await sweepRemovedEhrs(service, new Date(Date.now() + 86_400_000))
+      await sweepRemovedEhrs({ ...service, contents }, new Date(Date.now() + 86_400_000))
       for (const name of ['Ehr', 'CarePlan', 'Goal', 'Task', 'Event'])
         assert.equal(await held(name, name === 'Ehr' ? { _id: ehrId } : { ehrId }), 0)
       assert.equal(await held('history.changes', ofHistory), 0)

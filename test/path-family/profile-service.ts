@@ -9,6 +9,7 @@ import express from 'express'
 import { type Db, MongoClient } from 'mongodb'
 import type { Services } from '../../path-api/operation/services.ts'
 import { createPathApi } from '../../path-api/router.ts'
+import { contents } from '../../records/kinds.ts'
 import { Profiles } from '../../records/profiles/profiles.ts'
 import { openAudit } from '../../records/store/audit/trail.ts'
 import { newId } from '../../records/store/documents/ids.ts'
@@ -55,7 +56,7 @@ export async function startProfiles(): Promise<ProfileService> {
   const faults: object[] = []
   const onFault = (fault: unknown) => faults.push(fault as object)
   const audit = await openAudit({ db, key: 'a key', clock, onFault })
-  const profiles = new Profiles({ client, db, clock, audit })
+  const profiles = new Profiles({ client, db, clock, audit, contents })
   for (const [name, indexes] of profiles.indexes()) {
     if (indexes.length > 0) await db.collection(name).createIndexes(indexes)
   }

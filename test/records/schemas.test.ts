@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { CLASS_NAMES, classes } from '../../schemas/classes.ts'
-import { classChecks } from '../../schemas/registry.ts'
+import { CLASS_NAMES, classes, classKind } from '../../records/kinds.ts'
 import { inOneLine } from '../../schemas/violation.ts'
 
 interface Node {
@@ -18,8 +17,9 @@ function* objectsIn(schema: Node, path: string): Generator<[string, Node]> {
     yield* objectsIn(property, `${path}.${name}`)
 }
 
+const FORMS = ['stored', 'create', 'update', 'resource', 'body', 'replacement'] as const
 const all = CLASS_NAMES.flatMap((name) =>
-  Object.entries(classes[name]).map(([use, schema]) => [`${name}.${use}`, schema as Node] as const),
+  FORMS.map((use) => [`${name}.${use}`, classKind(name)[use] as Node] as const),
 )
 const moment = { __type: 'Date', iso: '2026-01-02T03:04:05.000Z' }
 
@@ -35,13 +35,13 @@ describe('schemas', () => {
     })
 
   it('have ids that differ', () => {
-    const ids = CLASS_NAMES.flatMap((name) => Object.values(classes[name]).map(({ $id }) => $id))
+    const ids = CLASS_NAMES.flatMap((name) => FORMS.map((use) => classKind(name)[use].$id))
     assert.equal(new Set(ids).size, ids.length)
     assert.ok(ids.every(Boolean))
   })
 
   it('tell every violation at once, each with its path', () => {
-    const found = classChecks.BloodPressure.create({
+    const found = classes.BloodPressure.checks.create({
       carePlanId: 'abc',
       timestamp: '2026-01-02',
       systolic: 'high',
@@ -59,14 +59,14 @@ describe('schemas', () => {
   it('tell a faulty Date once', () => {
     for (const timestamp of [{ __type: 'Date', iso: 'x' }, { __type: 'X' }, { ...moment, more: 1 }, 5])
       assert.deepEqual(
-        classChecks.BloodPressure.update({ timestamp }).map(({ path }) => path),
+        classes.BloodPressure.checks.update({ timestamp }).map(({ path }) => path),
         ['timestamp'],
       )
   })
 
   it('refuse numbers that are none', () => {
     for (const systolic of [Number.NaN, Number.POSITIVE_INFINITY, 0, -1])
-      assert.equal(classChecks.BloodPressure.update({ systolic }).length, 1, String(systolic))
+      assert.equal(classes.BloodPressure.checks.update({ systolic }).length, 1, String(systolic))
   })
 
   it('keep apart what is set on creation and what an update may change', () => {

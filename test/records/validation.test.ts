@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { createFaults, updateFaults } from '../../records/registered/validation.ts'
-import { CLASS_NAMES } from '../../schemas/classes.ts'
+import { CLASS_NAMES, type ClassName, classKind } from '../../records/kinds.ts'
+import type { Values } from '../../records/registered/kind.ts'
+import * as rules from '../../records/registered/rules.ts'
 import { inOneLine } from '../../schemas/violation.ts'
+
+const createFaults = (name: ClassName, sent: Values) => rules.createFaults(classKind(name), sent)
+const updateFaults = (name: ClassName, merged: Values, changed: string[]) =>
+  rules.updateFaults(classKind(name), merged, changed)
 
 const timestamp = { __type: 'Date', iso: '2026-01-02T03:04:05.000Z' }
 const pressure = { carePlanId: 'plan', timestamp, systolic: 120, systolicUnit: 'mm[Hg]' }

@@ -1,5 +1,5 @@
+import { type ClassName, isClassName } from '../../../records/kinds.ts'
 import type { Access } from '../../../records/store/audit/trail.ts'
-import { type ClassName, classes } from '../../../schemas/classes.ts'
 import type { RequestPart } from '../request/part.ts'
 
 type Fields = Record<string, unknown>
@@ -23,8 +23,7 @@ export interface Question {
   subqueries: Drawn[]
 }
 
-export const isRecord = (className: unknown): className is ClassName =>
-  typeof className === 'string' && Object.hasOwn(classes, className)
+export const isRecord = isClassName
 
 const ACTIONS: Record<string, Access['action']> = {
   GET: 'read',

@@ -1,7 +1,7 @@
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Page, PageQuery } from '../../store/reading/listing.ts'
 import type { Reading } from '../../store/writing/transaction.ts'
-import type { PlanStores, StoredGoal, StoredPlan, StoredTask } from './stores.ts'
+import type { PlanRecords, StoredGoal, StoredPlan, StoredTask } from './stores.ts'
 
 export interface WholeGoal extends StoredGoal {
   tasks: StoredTask[]
@@ -12,15 +12,15 @@ export interface WholePlan extends StoredPlan {
 
 /** A care plan with its goals and their tasks. */
 export async function wholePlan(
-  { goals, tasks }: PlanStores,
+  { goals, tasks }: PlanRecords,
   caller: Caller,
   plan: StoredPlan,
   tx?: Reading,
 ): Promise<WholePlan> {
   const where = { carePlanId: plan.id, ehrId: plan.ehrId }
   const ofPlan = [
-    () => everything((page) => goals.list(caller, 'ofPlan', { where, ...page }, { tx })),
-    () => everything((page) => tasks.list(caller, 'ofPlan', { where, ...page }, { tx })),
+    () => everything((page) => goals.store.list(caller, 'ofPlan', { where, ...page }, { tx })),
+    () => everything((page) => tasks.store.list(caller, 'ofPlan', { where, ...page }, { tx })),
   ] as const
   // A transaction does one thing at a time.
   const [foundGoals, foundTasks] = tx?.session
@@ -44,7 +44,7 @@ export function withTasks(goals: StoredGoal[], tasks: StoredTask[]): WholeGoal[]
 
 /** A goal with its tasks. */
 export async function wholeGoal(
-  { tasks }: PlanStores,
+  { tasks }: PlanRecords,
   caller: Caller,
   goal: StoredGoal,
   tx?: Reading,
@@ -52,7 +52,7 @@ export async function wholeGoal(
   const where = { goalId: goal.id, carePlanId: goal.carePlanId }
   return {
     ...goal,
-    tasks: await everything((page) => tasks.list(caller, 'ofGoal', { where, ...page }, { tx })),
+    tasks: await everything((page) => tasks.store.list(caller, 'ofGoal', { where, ...page }, { tx })),
   }
 }
 

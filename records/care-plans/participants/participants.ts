@@ -10,9 +10,9 @@ import type { Violation } from '../../../schemas/violation.ts'
 import type { SendMail } from '../../accounts/user/mails.ts'
 import { stateOf, type User, usersOf } from '../../accounts/user/user.ts'
 import { setPlanRole } from '../../ehrs/roles.ts'
-import { auditingRefusal, type Place, requireWritablePlan, takeTurn } from '../../registered/context.ts'
-import { refuseViolations } from '../../registered/judge.ts'
-import { set, type Writing } from '../../registered/part.ts'
+import { type PlanPlace, requireWritablePlan, takeTurn } from '../../registered/into.ts'
+import { auditingRefusal, refuseViolations } from '../../registered/refusals.ts'
+import { set, type Writing } from '../../registered/registered.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { documentsOf, together } from '../../store/documents/database.ts'
 import type { ParseDocument, Saved } from '../../store/documents/parse-format.ts'
@@ -20,18 +20,27 @@ import type { Page, PageOf } from '../../store/reading/listing.ts'
 import { Store } from '../../store/store.ts'
 import { unlessMade } from '../../store/writing/once.ts'
 import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
-import type { PlanStores } from '../contents/stores.ts'
+import type { PlanRecords } from '../contents/stores.ts'
 import { givesAccess, lasts, nextChange, timesIn, timesOf, timeViolations } from './participation-times.ts'
 
-type Participation = Static<typeof participation>
-export type StoredParticipation = Saved<Participation>
+type StoredFields = Static<typeof participation>
+export type StoredParticipation = Saved<StoredFields>
 
-const COLLECTION = 'plan.participants'
+/** A name that no class can have: the class family never reaches it. */
+export const Participation = {
+  collection: 'plan.participants',
+  schema: participation,
+  ehr: 'ehrId',
+  registeredIn: 'plan',
+  words: { en: 'participants', nl: 'deelnemers' },
+  lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
+  indexes: [{ key: { carePlanId: 1, mvUid: 1 } }, { key: { ehrId: 1 } }, { key: { changesAt: 1 } }],
+} as const
 
 /** Participations that are brought up to date in one go. */
 const STEP = 100
 
-interface Key extends Place {
+interface Key extends PlanPlace {
   id: string
 }
 
@@ -41,21 +50,15 @@ interface Key extends Place {
  */
 export class Participants {
   readonly #records: Records
-  readonly #plans: PlanStores['plans']
+  readonly #plans: PlanRecords['plans']
   readonly #sendMail: SendMail
   readonly #store
 
-  constructor(records: Records, plans: PlanStores['plans'], sendMail: SendMail) {
+  constructor(records: Records, plans: PlanRecords['plans'], sendMail: SendMail) {
     this.#records = records
     this.#plans = plans
     this.#sendMail = sendMail
-    this.#store = new Store(records, {
-      collection: COLLECTION,
-      schema: participation,
-      ehr: 'ehrId',
-      lists: { ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } },
-      indexes: [{ key: { carePlanId: 1, mvUid: 1 } }, { key: { ehrId: 1 } }, { key: { changesAt: 1 } }],
-    })
+    this.#store = new Store(records, Participation)
   }
 
   indexes(): [collection: string, IndexDescription[]] {
@@ -65,8 +68,8 @@ export class Participants {
   /** The oldest first. @throws NotFound when the plan is none of the caller's */
   async list(
     caller: Caller,
-    { ehrId, carePlanId }: Place,
-    status: Participation['status'] | undefined,
+    { ehrId, carePlanId }: PlanPlace,
+    status: StoredFields['status'] | undefined,
     page: PageOf,
   ): Promise<Page<StoredParticipation>> {
     const where = { ehrId, carePlanId, status }
@@ -81,10 +84,15 @@ export class Participants {
   }
 
   /** @throws NotFound; Forbidden for one who may only read the plan; RuleViolated */
-  create(caller: Caller, place: Place, body: ParticipationBody, id: string): Promise<StoredParticipation> {
+  create(
+    caller: Caller,
+    place: PlanPlace,
+    body: ParticipationBody,
+    id: string,
+  ): Promise<StoredParticipation> {
     return unlessMade(
       () =>
-        auditingRefusal(this.#records, caller, COLLECTION, place.ehrId, () =>
+        auditingRefusal(this.#records, caller, Participation.collection, place.ehrId, () =>
           inTransaction(this.#records, (tx) => this.createIn(tx, caller, place, body, id)),
         ),
       () => this.#store.get(caller, { id, ...place }),
@@ -95,7 +103,7 @@ export class Participants {
   async createIn(
     tx: Transaction,
     caller: Caller,
-    place: Place,
+    place: PlanPlace,
     body: ParticipationBody,
     id: string,
   ): Promise<StoredParticipation> {
@@ -116,7 +124,7 @@ export class Participants {
   async createAllIn(
     tx: Transaction,
     caller: Caller,
-    place: Place,
+    place: PlanPlace,
     wanted: readonly { body: ParticipationBody; id: string }[],
   ): Promise<void> {
     const violations: Violation[] = []
@@ -160,10 +168,10 @@ export class Participants {
     caller: Caller,
     key: Key,
     { ifMatch }: Writing,
-    change: (now: StoredParticipation, takesPartToo: boolean) => Participation,
+    change: (now: StoredParticipation, takesPartToo: boolean) => StoredFields,
   ): Promise<StoredParticipation> {
     return inTransaction(this.#records, async (tx) => {
-      const known = await documentsOf(this.#records, COLLECTION).findOne(
+      const known = await documentsOf(this.#records, Participation.collection).findOne(
         { _id: key.id },
         { session: tx.session },
       )
@@ -179,7 +187,7 @@ export class Participants {
 
   /** Lets those participations count whose time has come since the last call. */
   async changeAccess(): Promise<void> {
-    const documents = documentsOf(this.#records, COLLECTION)
+    const documents = documentsOf(this.#records, Participation.collection)
     const due = { changesAt: { $lte: this.#records.clock() } }
     for (const { _id, ehrId, carePlanId, mvUid } of await documents.find(due).limit(STEP).toArray()) {
       const of = { ehrId: String(ehrId), carePlanId: String(carePlanId), mvUid: String(mvUid) }
@@ -197,7 +205,7 @@ export class Participants {
   }
 
   /** What the schema cannot say about a new participation. @returns the participant's account */
-  async #judged(tx: Transaction, wanted: Participation, id: string): Promise<User> {
+  async #judged(tx: Transaction, wanted: StoredFields, id: string): Promise<User> {
     const { ehrId, carePlanId, mvUid } = wanted
     const { session } = tx
     const ehr = await documentsOf(this.#records, 'Ehr').findOne({ _id: ehrId }, { session })
@@ -218,21 +226,23 @@ export class Participants {
     { carePlanId, mvUid, otherwiseThan }: { carePlanId: string; mvUid: string; otherwiseThan: string },
   ): Promise<boolean> {
     const others = { carePlanId, mvUid, _id: { $ne: otherwiseThan } }
-    const found = await documentsOf(this.#records, COLLECTION).find(others, { session }).toArray()
+    const found = await documentsOf(this.#records, Participation.collection)
+      .find(others, { session })
+      .toArray()
     return found.some((one) => lasts(timesOf(one), this.#records.clock()))
   }
 
-  #withNextChange({ changesAt: _, ...now }: Participation): Participation {
+  #withNextChange({ changesAt: _, ...now }: StoredFields): StoredFields {
     const changesAt = nextChange(timesIn(now), this.#records.clock())?.toISOString()
-    return set({ ...now, changesAt }) as Participation
+    return set({ ...now, changesAt }) as StoredFields
   }
 
   /** Puts a user into exactly those roles of a plan that all of his participations give at this moment. */
   async #giveRoles(
     session: ClientSession,
-    { ehrId, carePlanId, mvUid }: Pick<Participation, 'ehrId' | 'carePlanId' | 'mvUid'>,
+    { ehrId, carePlanId, mvUid }: Pick<StoredFields, 'ehrId' | 'carePlanId' | 'mvUid'>,
   ): Promise<void> {
-    const all = await documentsOf(this.#records, COLLECTION)
+    const all = await documentsOf(this.#records, Participation.collection)
       .find({ carePlanId, mvUid }, { session })
       .toArray()
     const now = this.#records.clock()

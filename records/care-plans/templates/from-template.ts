@@ -1,14 +1,17 @@
-import type { Static } from '@sinclair/typebox'
-import type { CarePlanBody, GoalBody, TaskBody } from '../../../schemas/care-plan-resource.ts'
+import type { CarePlanBody } from '../../../schemas/care-plan.ts'
 import type { CarePlanTemplate, TemplateUse } from '../../../schemas/care-plan-template.ts'
+import type { GoalBody } from '../../../schemas/goal.ts'
+import type { TaskBody } from '../../../schemas/task.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { judgeNew, refuseViolations } from '../../registered/judge.ts'
-import { set } from '../../registered/part.ts'
+import { refuseViolations } from '../../registered/refusals.ts'
+import { set } from '../../registered/registered.ts'
+import { judgeNew } from '../../registered/rules.ts'
+import { Goal, Task } from '../contents/kinds.ts'
 
 /** A plan about to be made, with its goals and their tasks. */
 export interface NewPlan {
-  plan: Static<typeof CarePlanBody>
-  goals: { goal: Static<typeof GoalBody>; tasks: Static<typeof TaskBody>[] }[]
+  plan: CarePlanBody
+  goals: { goal: GoalBody; tasks: TaskBody[] }[]
 }
 
 const DAY_MS = 86_400_000
@@ -58,14 +61,14 @@ export function placed(
   const goalIds = inOrder(goals, newId)
   const placedGoals = goals.map(({ goal }, i) => {
     const one = { ...set(goal), ...place }
-    judgeNew('Goal', one)
+    judgeNew(Goal, one)
     return { ...one, status: 'ACTIVE' as const, id: goalIds[i] ?? newId() }
   })
   const placedTasks = goals.flatMap(({ tasks }, i) => {
     const taskIds = inOrder(tasks, newId)
     return tasks.map((task, j) => {
       const one = { ...set(task), ...place, goalId: goalIds[i] ?? '' }
-      judgeNew('Task', one)
+      judgeNew(Task, one)
       return { ...one, status: 'ACTIVE' as const, id: taskIds[j] ?? newId() }
     })
   })

@@ -1,7 +1,5 @@
 import type { Collection, Db, Filter } from 'mongodb'
-import { CLASS_NAMES } from '../../../schemas/classes.ts'
 import { type Caller, permitted } from '../../store/documents/caller.ts'
-import { PLAN_COLLECTIONS } from '../../store/documents/database.ts'
 import { accessesOf } from '../../store/resource.ts'
 import type { Records } from '../../store/writing/transaction.ts'
 import { collections } from '../owner/collections.ts'
@@ -54,7 +52,7 @@ export async function* exportPerson(records: Records, caller: Caller, mvUid: str
     ehrIds.push(ehr._id)
     yield line('Ehr', ehr)
   }
-  for (const kind of await ehrCollections(records.db)) {
+  for (const kind of await ehrCollections(records)) {
     const where = { ehrId: { $in: ehrIds }, ...permitted('_rperm', caller) }
     for await (const document of readBatches(records, caller, { kind, collection: kind, where })) {
       yield line(kind, document)
@@ -64,12 +62,11 @@ export async function* exportPerson(records: Records, caller: Caller, mvUid: str
   for await (const entry of accesses) yield line('access', entry)
 }
 
-/** The collections that may hold an EHR's data: those whose names are names of classes, and what care plans have beside. */
-async function ehrCollections(db: Db): Promise<string[]> {
+/** The collections that may hold an EHR's data: those of the kinds, and any whose name is that of a class. */
+async function ehrCollections({ db, contents }: Records): Promise<string[]> {
   const found = await db.listCollections({}, { nameOnly: true }).toArray()
   const names = found.map(({ name }) => name).filter((name) => /^[A-Z]\w*$/.test(name) && name !== 'Ehr')
-  const known = CLASS_NAMES.filter((name) => name !== 'Ehr')
-  return [...new Set([...known, ...names, ...PLAN_COLLECTIONS])].sort()
+  return [...new Set([...contents.Ehr, ...names])].sort()
 }
 
 /** Documents read in one go and told to the audit before the first of them is shown. */

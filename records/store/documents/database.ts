@@ -1,5 +1,4 @@
 import { type ClientSession, type Collection, type Db, type MongoClient, MongoServerError } from 'mongodb'
-import type { ClassName } from '../../../schemas/classes.ts'
 import type { ParseDocument } from './parse-format.ts'
 
 /** The database that both families share, on the one client that Parse opened. */
@@ -8,15 +7,9 @@ export interface Database {
   db: Db
 }
 
-/** What is kept of the care plans beside the classes: names that no class can have, out of the class family's reach. */
-export const PLAN_COLLECTIONS = ['plan.participants', 'plan.settings'] as const
-
-/** Where data of EHRs is kept. */
-export type EhrCollection = ClassName | (typeof PLAN_COLLECTIONS)[number]
-
 /** The documents of a class, and of what is kept in the same way, as Parse stores them. */
-export const documentsOf = (database: Database, name: EhrCollection | '_User'): Collection<ParseDocument> =>
-  database.db.collection<ParseDocument>(name)
+export const documentsOf = ({ db }: Pick<Database, 'db'>, name: string): Collection<ParseDocument> =>
+  db.collection<ParseDocument>(name)
 
 /** Whether a write failed because a unique index holds its value already. */
 export const isDuplicate = (error: unknown): error is MongoServerError =>

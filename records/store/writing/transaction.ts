@@ -2,12 +2,20 @@ import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongo
 import type { Access, Audit } from '../audit/trail.ts'
 import { type Change, keepChanges } from './history.ts'
 
+/** In which collections lies what is registered in an EHR, in a care plan, in a goal. */
+interface Contents {
+  readonly Ehr: readonly string[]
+  readonly CarePlan: readonly string[]
+  readonly Goal: readonly string[]
+}
+
 /** What the records work with; opened once, handed to every store. */
 export interface Records {
   client: MongoClient
   db: Db
   clock: () => Date
   audit: Audit
+  contents: Contents
 }
 
 /** Reads that are reported to the audit together. */

@@ -1,0 +1,37 @@
+import { Type } from '@sinclair/typebox'
+import { registered } from '../../path-api/operation/registered.ts'
+import { measurement } from '../../records/measurements/measurement.ts'
+import { rounded } from '../../records/measurements/units.ts'
+import { quantity } from '../../schemas/common.ts'
+import { derived } from '../../schemas/forms/fields.ts'
+
+// records/measurements/kinds/peak-flow.ts, and a line in `classes` of records/kinds.ts
+export const PeakFlow = measurement({
+  name: 'PeakFlow',
+  noun: 'peak-flow measurement',
+  description: 'A measurement of the peak expiratory flow',
+  words: { en: 'peak flow', nl: 'piekstroom' },
+  fields: {
+    peakFlow: quantity('Peak expiratory flow, in L/min', 420),
+    personalBest: Type.Optional(quantity('The best that the person ever reached, in L/min', 500)),
+    percentOfBest: derived(Type.Optional(Type.Number({ description: 'Of the personal best, in %' }))),
+  },
+  rules: {
+    together: ['peakFlow', 'personalBest'],
+    violations: ({ peakFlow }) =>
+      Number(peakFlow) > 900
+        ? [{ path: 'peakFlow', code: 'range', message: 'must not be above 900 L/min' }]
+        : [],
+    derived: ({ peakFlow, personalBest }) =>
+      typeof personalBest === 'number'
+        ? { percentOfBest: rounded((100 * Number(peakFlow)) / personalBest, 0) }
+        : {},
+  },
+})
+
+// path-api/resources/measurement.ts
+export const peakFlows = registered(PeakFlow, '/ehr/{ehrId}/procedure/peakflow', {
+  source: 'EHR data',
+  parameter: 'compositionId',
+  extra: ['list', 'add', 'get', 'replace', 'delete'],
+})

@@ -1,0 +1,221 @@
+import { type TProperties, Type } from '@sinclair/typebox'
+import type { ClassKind } from '../../records/registered/kind.ts'
+import type { Key, Range } from '../../records/registered/registered.ts'
+import { changeOf, Restoration } from '../../schemas/change.ts'
+import { id } from '../../schemas/common.ts'
+import { type Answer, answer } from '../answer/answer.ts'
+import { fieldsOf } from '../answer/representation.ts'
+import { list } from './list.ts'
+import { type Operation, operation } from './operation.ts'
+import { recordId, requireSameId } from './parameters.ts'
+import type { PlainRecords, SavedRecord, Services } from './services.ts'
+
+/** What can be done with a record of a kind that is like any other. */
+type PlainOperation = 'list' | 'add' | 'get' | 'replace' | 'delete' | 'history' | 'restore'
+
+interface About {
+  /** The clause of the specification that asks for them. */
+  source: string
+  /** Of these the specification says nothing. History and restoring never are in it. */
+  extra?: readonly PlainOperation[]
+  /** Those that the kind has in its own way. */
+  without?: readonly PlainOperation[]
+  /** The name of the path's parameter for one record. */
+  parameter: string
+  descriptions?: Partial<Record<PlainOperation, string>>
+}
+
+type Shown = Record<string, unknown>
+
+interface Paths {
+  all: string
+  one: string
+  /** The schema of the parameter that names one record. */
+  params: TProperties
+}
+
+const inPath = ({ one, params }: Paths, more = '') => ({ path: `${one}${more}`, params })
+
+/** A kind's operations in the making: where they are, and how a record is found and shown. */
+interface Made {
+  kind: ClassKind
+  /** Below an EHR, and of one record there. */
+  paths: Paths
+  /** In a sentence: `an event`. */
+  one: string
+  access: { read: 'ehr:read' | 'plan:read'; write: 'ehr:write' | 'plan:write' }
+  records(services: Services): PlainRecords
+  keyOf(params: object): Key
+  about(what: PlainOperation): { source: string; description?: string; extra?: true }
+  shown(record: object): Shown
+  versioned(record: SavedRecord): Answer<Shown, { version: number }>
+}
+
+/**
+ * The operations of a kind below `/…/{ehrId}/…`: list, add, get, replace, delete, history and restore.
+ *
+ *     registered(Event, '/med/{ehrId}/event', { source, parameter: 'eventId' })
+ */
+export function registered(kind: ClassKind, path: string, about: About): Operation[] {
+  const { source, parameter, descriptions = {}, without = [], extra = [] } = about
+  const ofEhr = kind.registeredIn === 'EHR'
+  const shownBy = (record: object) => fieldsOf(kind.resource.properties, record) as Shown
+  const made: Made = {
+    kind,
+    paths: {
+      all: path,
+      one: `${path}/{${parameter}}`,
+      params: { [parameter]: recordId(`Id of the ${kind.noun}`, kind.example) },
+    },
+    one: `${/^[aeiou]/i.test(kind.noun) ? 'an' : 'a'} ${kind.noun}`,
+    access: { read: ofEhr ? 'ehr:read' : 'plan:read', write: ofEhr ? 'ehr:write' : 'plan:write' },
+    records: ({ recordsOf }) => recordsOf(kind),
+    keyOf: (params) => ({ id: textIn(params, parameter), ehrId: textIn(params, 'ehrId') }),
+    about: (what) => ({
+      source,
+      ...(descriptions[what] !== undefined && { description: descriptions[what] }),
+      ...((extra.includes(what) || BEYOND.includes(what)) && { extra: true }),
+    }),
+    shown: shownBy,
+    versioned: (record) => answer(shownBy(record), { version: record.version }),
+  }
+  return (Object.keys(plain) as PlainOperation[])
+    .filter((what) => !without.includes(what))
+    .map((what) => ({ ...plain[what](made), kind: kind.name }))
+}
+
+/** Of these no clause of the specification speaks. */
+const BEYOND: readonly PlainOperation[] = ['history', 'restore']
+
+const textIn = (params: object, name: string): string => (params as Record<string, string>)[name] ?? ''
+
+const plain: Record<PlainOperation, (made: Made) => Operation> = {
+  list: ({ kind, paths, records, about, shown }) =>
+    list({
+      ...about('list'),
+      id: `list${kind.name}s`,
+      path: paths.all,
+      summary: `List the ${kind.noun}s of an EHR`,
+      access: 'ehr:read',
+      query: rangeOf(kind),
+      item: kind.resource,
+      handle: async ({ params, query, page }, context) => {
+        const found = await records(context).list(
+          context.caller,
+          textIn(params, 'ehrId'),
+          query as Range,
+          page,
+        )
+        return { ...found, items: found.items.map(shown) }
+      },
+    }),
+  add: ({ kind, paths, one, access, records, about, shown }) =>
+    operation({
+      ...about('add'),
+      id: `add${kind.name}`,
+      method: 'post',
+      path: paths.all,
+      summary: `Add ${one}`,
+      access: access.write,
+      body: kind.body,
+      reply: [201, kind.resource, 'versioned'],
+      errors: ['RuleViolated', 'Conflict'],
+      handle: async ({ params, body }, context) => {
+        const ehrId = textIn(params, 'ehrId')
+        const record = await records(context).create(context.caller, { ehrId }, body, context.newId())
+        const location = `${paths.all.replace('{ehrId}', ehrId)}/${record.id}`
+        return answer(shown(record), { version: record.version, location })
+      },
+    }),
+  get: ({ kind, paths, one, access, records, keyOf, about, versioned }) =>
+    operation({
+      ...about('get'),
+      id: `get${kind.name}`,
+      method: 'get',
+      ...inPath(paths),
+      summary: `Show ${one}`,
+      access: access.read,
+      reply: [200, kind.resource, 'versioned'],
+      handle: async ({ params }, context) =>
+        versioned(await records(context).get(context.caller, keyOf(params))),
+    }),
+  replace: ({ kind, paths, one, access, records, keyOf, about, versioned }) =>
+    operation({
+      ...about('replace'),
+      id: `update${kind.name}`,
+      method: 'put',
+      ...inPath(paths),
+      summary: `Replace ${one}`,
+      access: access.write,
+      body: kind.replacement,
+      reply: [200, kind.resource, 'versioned'],
+      errors: ['IdMismatch', 'RuleViolated'],
+      handle: async ({ params, body }, context) => {
+        const { id, ...rest } = body as Shown
+        const key = keyOf(params)
+        if (id !== undefined) requireSameId('id', String(id), key.id)
+        const { caller, ifMatch } = context
+        return versioned(await records(context).replace(caller, key, rest, { ifMatch }))
+      },
+    }),
+  delete: ({ kind, paths, one, access, records, keyOf, about }) =>
+    operation({
+      ...about('delete'),
+      id: `delete${kind.name}`,
+      method: 'delete',
+      ...inPath(paths),
+      summary: `Delete ${one}`,
+      access: access.write,
+      reply: [204],
+      handle: ({ params }, context) =>
+        records(context).remove(context.caller, keyOf(params), { ifMatch: context.ifMatch }),
+    }),
+  history: ({ kind, paths, one, access, records, keyOf, about, shown }) =>
+    list({
+      description: 'Who made which version, when, and what was there before; the newest first.',
+      ...about('history'),
+      id: `list${kind.name}Changes`,
+      ...inPath(paths, '/history'),
+      summary: `List the changes of ${one}`,
+      access: access.read,
+      item: changeOf(kind.name, kind.noun, kind.resource),
+      handle: async ({ params, page }, context) => {
+        const found = await records(context).history(context.caller, keyOf(params), page)
+        const items = found.items.map(({ before, changed, announced = false, ...change }) => ({
+          ...change,
+          announced,
+          changed: changed.filter((name) => name in kind.resource.properties),
+          before: before && shown(before),
+        }))
+        return { ...found, items }
+      },
+    }),
+  restore: ({ kind, paths, one, access, records, keyOf, about, versioned }) =>
+    operation({
+      ...about('restore'),
+      id: `restore${kind.name}`,
+      method: 'post',
+      ...inPath(paths, '/restore'),
+      summary: `Bring back a former version of ${one}, as a new one`,
+      access: access.write,
+      body: Restoration,
+      reply: [200, kind.resource, 'versioned'],
+      errors: ['RuleViolated', 'PreconditionFailed'],
+      handle: async ({ params, body: { version } }, context) => {
+        const { caller, ifMatch } = context
+        return versioned(await records(context).restore(caller, keyOf(params), version, { ifMatch }))
+      },
+    }),
+}
+
+/** By what the plain list is narrowed. */
+function rangeOf({ registeredIn, lists, fields }: ClassKind) {
+  const sorted = lists.ofEhr?.sort ?? 'createdAt'
+  const format = fields[sorted]?.format ?? 'date-time'
+  const bound = (description: string) => Type.Optional(Type.String({ format, description }))
+  return {
+    from: bound(`Those whose ${sorted} is earlier are left out`),
+    to: bound(`Those whose ${sorted} is this or later are left out`),
+    ...(registeredIn !== 'EHR' && { carePlanId: Type.Optional(id('the care plan that they belong to')) }),
+  }
+}

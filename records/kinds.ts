@@ -1,0 +1,65 @@
+import { Custom as CustomForms } from '../schemas/custom.ts'
+import { Ehr as EhrForms } from '../schemas/ehr.ts'
+import { CarePlan, Goal, Task } from './care-plans/contents/kinds.ts'
+import { Participation } from './care-plans/participants/participants.ts'
+import { PlanSettings } from './care-plans/settings.ts'
+import { Event } from './events/event.ts'
+import { BloodPressure } from './measurements/kinds/blood-pressure.ts'
+import { BodyMassIndex } from './measurements/kinds/body-mass-index.ts'
+import { BodyTemperature } from './measurements/kinds/body-temperature.ts'
+import { type ClassKind, type Kind, kind } from './registered/kind.ts'
+import { payloadViolations } from './registered/payload.ts'
+
+const Ehr = kind(EhrForms, {
+  words: { en: 'health record', nl: 'dossier' },
+  lists: { newest: { by: [], sort: 'createdAt', order: 'desc' } },
+})
+
+const Custom = kind(CustomForms, {
+  words: { en: 'other data', nl: 'overige gegevens' },
+  rules: { together: [], violations: ({ payload }) => payloadViolations(payload) },
+  lists: {},
+})
+
+/** Every kind that is a class of the class family, too. */
+export const classes = {
+  Ehr,
+  CarePlan,
+  Goal,
+  Task,
+  Event,
+  Custom,
+  BloodPressure,
+  BodyMassIndex,
+  BodyTemperature,
+} satisfies Record<string, object>
+
+export type ClassName = keyof typeof classes
+
+export const CLASS_NAMES = Object.keys(classes) as ClassName[]
+
+/** A class's kind, without the types of its own fields. */
+export const classKind = (name: ClassName): ClassKind => classes[name] as unknown as ClassKind
+
+export const isClassName = (name: unknown): name is ClassName =>
+  typeof name === 'string' && Object.hasOwn(classes, name)
+
+/**
+ * THE table of kinds of records: from it follow classes, triggers, stores and indexes, what goes and comes back with an
+ * EHR, the export, the audit's words, documentation and tests. A collection that holds data of an EHR and is not here
+ * fails a test.
+ */
+export const kinds: readonly Kind[] = [
+  ...CLASS_NAMES.map(classKind),
+  ...([Participation, PlanSettings] as unknown as Kind[]),
+]
+
+const within = (...places: Kind['registeredIn'][]): string[] =>
+  kinds.filter(({ registeredIn }) => places.includes(registeredIn)).map(({ collection }) => collection)
+
+/** The collections of what is registered in an EHR, a care plan or a goal, at any depth. */
+export const contents = {
+  Ehr: within('EHR', 'plan', 'either', 'goal'),
+  CarePlan: within('plan', 'either', 'goal'),
+  Goal: within('goal'),
+}

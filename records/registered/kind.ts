@@ -1,0 +1,82 @@
+import type { Static, TObject } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import type { Language } from '../../schemas/code-lists.ts'
+import type { AnyForms, RegisteredIn } from '../../schemas/forms/forms.ts'
+import { type Check, checkOf } from '../../schemas/registry.ts'
+import type { Violation } from '../../schemas/violation.ts'
+import { ehrPermissions } from '../ehrs/access.ts'
+import type { Permissions } from '../store/documents/caller.ts'
+import type { ListShape } from '../store/reading/listing.ts'
+import type { Resource } from '../store/resource.ts'
+
+/** The values of a record's fields, days and moments as ISO texts; of any type, since nothing is sure yet. */
+export type Values = Readonly<Record<string, unknown>>
+
+/** What a kind demands beyond its fields. The values are the whole record, after an update too. */
+export interface Rules {
+  /** Fields that are judged together, hence written together: two updates at once must not mix them. */
+  together: readonly string[]
+  /** Fields that are required because of what else is there. */
+  missing?(values: Values): string[]
+  /** @param changed the names of the fields that the client sent */
+  violations(values: Values, changed: readonly string[]): Violation[]
+  /** What the service adds to valid values. */
+  derived?(values: Values): Record<string, unknown>
+}
+
+/** What every kind of record says about itself, whichever families have it. */
+export interface Kind extends Resource<TObject, string> {
+  /** What it is called in a sentence, where people read it: `{ en: 'care plan', nl: 'zorgplan' }`. */
+  words: Record<Language, string>
+  registeredIn: RegisteredIn
+}
+
+/** A kind that the class family has as a class of the kind's name, beside what the path family offers of it. */
+export interface ClassKind extends Kind, AnyForms {
+  checks: { create: Check; update: Check }
+  rules: Rules
+  /** How many of them one care plan, or one goal, takes. */
+  most?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
+  /** Who may see what is registered in an EHR, when that is not whoever sees the EHR. */
+  permissions(ehrId: string, id: string, subjectId: string): Permissions
+}
+
+type Lists<S extends TObject> = Record<string, ListShape<Static<S>>>
+
+interface Options<S extends TObject, L extends Lists<S>> {
+  words: Kind['words']
+  /** What the fields cannot say. */
+  rules?: Rules
+  /** Every list there is, each with an index of its own. */
+  lists: L
+  /** Further indexes. */
+  indexes?: readonly IndexDescription[]
+  most?: ClassKind['most']
+  permissions?: ClassKind['permissions']
+}
+
+/**
+ * A kind of record as a value. From the table of kinds follow the class and its triggers, the store and its indexes,
+ * what is hidden, restored, removed, exported and forgotten, documentation and tests.
+ *
+ *     export const Event = kind(EventForms, { words: { en: 'event', nl: 'gebeurtenis' }, rules, lists: { … } })
+ */
+export function kind<F extends AnyForms, const L extends Lists<F['record']>>(
+  forms: F,
+  options: Options<F['record'], L>,
+) {
+  const { rules = NO_RULES, permissions = (ehrId, _, subjectId) => ehrPermissions(ehrId, subjectId) } =
+    options
+  return {
+    ...forms,
+    ...options,
+    collection: forms.name,
+    schema: forms.record as F['record'],
+    ehr: (forms.registeredIn === 'none' ? 'id' : 'ehrId') as 'ehrId',
+    checks: { create: checkOf(forms.create), update: checkOf(forms.update) },
+    rules,
+    permissions,
+  }
+}
+
+const NO_RULES: Rules = { together: [], violations: () => [] }

@@ -1,0 +1,218 @@
+import type { Static, TObject, TProperties } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import { namesOf } from '../../schemas/forms/fields.ts'
+import type { IfMatch } from '../store/decisions.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import type { Saved } from '../store/documents/parse-format.ts'
+import type { Page, PageOf, PageQuery } from '../store/reading/listing.ts'
+import type { Resource } from '../store/resource.ts'
+import { type PastChange, Store } from '../store/store.ts'
+import { unlessMade } from '../store/writing/once.ts'
+import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
+import { crowding, holdersIn, into, type Place, placed, takeTurn } from './into.ts'
+import type { ClassKind } from './kind.ts'
+import { auditingRefusal, refuseViolations } from './refusals.ts'
+import { judgeChange, judgeNew } from './rules.ts'
+
+/** The id, and where the path says that it belongs: all must be true. */
+export interface Key {
+  id: string
+  ehrId: string
+  carePlanId?: string | undefined
+  goalId?: string | undefined
+}
+
+/** The versions that the caller accepts to overwrite, and the transaction to take part in. */
+export interface Writing {
+  /** Whether an earlier attempt of the same request may have done it. */
+  again?: boolean
+  ifMatch?: IfMatch
+  tx?: Transaction | undefined
+}
+
+/** A body in which null stands for what is left out. */
+type Body = Record<string, unknown>
+
+/** Only what is set. */
+export const set = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], null> } =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && value !== undefined)) as {
+    [K in keyof T]: Exclude<T[K], null>
+  }
+
+/** What is set, and the defaults of what is not. */
+const complete = (fields: TProperties, values: object): Body => ({
+  ...Object.fromEntries(
+    Object.entries(fields).flatMap(([name, { default: value }]) =>
+      value === undefined ? [] : [[name, value]],
+    ),
+  ),
+  ...set(values),
+})
+
+/** Tells whether what a list is asked of exists for the caller. @throws NotFound */
+export interface Holders {
+  ehr(caller: Caller, ehrId: string): Promise<unknown>
+  plan(caller: Caller, key: { id: string; ehrId: string }): Promise<unknown>
+}
+
+/** Which records of an EHR are asked for; times and days as the field has them that the list is sorted by. */
+export interface Range {
+  carePlanId?: string | undefined
+  /** Inclusive. */
+  from?: string | undefined
+  /** Exclusive. */
+  to?: string | undefined
+}
+
+/** A kind with what its store needs of it. */
+export type RegisteredKind<S extends TObject, L extends string> = Omit<
+  ClassKind,
+  'schema' | 'lists' | 'ehr'
+> &
+  Resource<S, L>
+
+/** The records of one kind in the EHRs, in so far as they are like any other kind's. */
+export class Registered<S extends TObject, L extends string> {
+  readonly kind: RegisteredKind<S, L>
+  readonly store: Store<S, L>
+  readonly #records: Records
+  readonly #holders: Holders
+
+  constructor(records: Records, kind: RegisteredKind<S, L>, holders: Holders) {
+    this.#records = records
+    this.#holders = holders
+    this.kind = kind
+    this.store = new Store(records, kind)
+  }
+
+  /** The collections and the indexes that they need: server start creates them. */
+  indexes(): [collection: string, IndexDescription[]][] {
+    return [this.store.indexes()]
+  }
+
+  /** Those that the caller may read, in the kind's order. @throws NotFound when the EHR, or the plan, is none of theirs */
+  list(
+    caller: Caller,
+    ehrId: string,
+    { carePlanId, from, to }: Range,
+    page: PageOf,
+  ): Promise<Page<Saved<Static<S>>>> {
+    const name = (carePlanId === undefined ? 'ofEhr' : 'ofPlan') as L
+    const where = { ehrId, carePlanId, [this.kind.lists[name].sort]: { from, to } }
+    return this.listed(caller, { ehrId, carePlanId }, () =>
+      this.store.list(caller, name, { where, ...page } as PageQuery<Static<S>>),
+    )
+  }
+
+  /** A list, and when nothing is in it whether there is what it is a list of. @throws NotFound */
+  async listed<T>(
+    caller: Caller,
+    { ehrId, carePlanId }: Place,
+    list: () => Promise<Page<T>>,
+  ): Promise<Page<T>> {
+    const found = await list()
+    if (found.items.length > 0) return found
+    if (carePlanId === undefined) await this.#holders.ehr(caller, ehrId)
+    else await this.#holders.plan(caller, { id: carePlanId, ehrId })
+    return found
+  }
+
+  /** @throws NotFound */
+  get(caller: Caller, key: Key): Promise<Saved<Static<S>>> {
+    return this.store.get(caller, storeKey(key))
+  }
+
+  /**
+   * @param place what the request's path says of it
+   * @throws NotFound; Forbidden for one who may only read the EHR, or the plan; RuleViolated
+   */
+  create(caller: Caller, place: Place, body: object, id: string): Promise<Saved<Static<S>>> {
+    return unlessMade(
+      () =>
+        auditingRefusal(this.#records, caller, this.kind.collection, place.ehrId, () =>
+          this.createIn(caller, place, body, id),
+        ),
+      () => this.get(caller, { id, ...place }),
+    )
+  }
+
+  /** The same, perhaps as a part of a transaction, and not audited when it is refused. */
+  async createIn(
+    caller: Caller,
+    place: Place,
+    body: object,
+    id: string,
+    tx?: Transaction,
+  ): Promise<Saved<Static<S>>> {
+    const kind = this.kind as unknown as ClassKind
+    const status = namesOf(kind.fields, 'status').map((name) => [name, 'ACTIVE'])
+    const input = { ...complete(kind.fields, body), ...Object.fromEntries(status), ...place }
+    const record = judgeNew(kind, input) as Static<S> & Place
+    if (!kind.most) return this.store.create(caller, record, into(kind, id, record), { id, tx })
+    const work = (tx: Transaction) => this.#createLimited(tx, caller, record, id)
+    return tx ? work(tx) : inTransaction(this.#records, work)
+  }
+
+  /** One of those of which there may be only so many: they are counted in their EHR's turn. */
+  async #createLimited(
+    tx: Transaction,
+    caller: Caller,
+    record: Static<S> & Place,
+    id: string,
+  ): Promise<Saved<Static<S>>> {
+    const kind = this.kind as unknown as ClassKind
+    await takeTurn(this.#records, tx, record.ehrId)
+    const find = holdersIn(this.#records, tx.session)
+    const { permissions } = await placed(find, caller, kind, id, record)
+    refuseViolations(await crowding(this.#records, kind, { ...record, id }, tx.session))
+    return this.store.create(caller, record, permissions, { tx, id })
+  }
+
+  /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
+  replace(caller: Caller, key: Key, body: object, options: Writing): Promise<Saved<Static<S>>> {
+    const given = complete(this.kind.fields, body)
+    return this.change(caller, key, (now) => ({ ...this.#staying(now), ...given }), options)
+  }
+
+  /** @throws as replace */
+  protected change(
+    caller: Caller,
+    key: Key,
+    change: (now: Saved<Static<S>>) => object,
+    { ifMatch, tx }: Writing,
+  ): Promise<Saved<Static<S>>> {
+    return this.store.update(caller, storeKey(key), (now) => this.judged(now, change(now)), { ifMatch, tx })
+  }
+
+  /** @throws NotFound; Forbidden; PreconditionFailed */
+  remove(caller: Caller, key: Key, { ifMatch }: Writing): Promise<void> {
+    return this.store.remove(caller, storeKey(key), { ifMatch })
+  }
+
+  /** Who changed it, when and what, newest first. @throws NotFound */
+  history(caller: Caller, key: Key, page: PageOf): Promise<Page<PastChange<Static<S>>>> {
+    return this.store.history(caller, storeKey(key), page)
+  }
+
+  /** Brings back what a former version said. @throws as replace; NotFound for a version that is not known */
+  restore(caller: Caller, key: Key, version: number, { ifMatch }: Writing): Promise<Saved<Static<S>>> {
+    const rule = (now: Saved<Static<S>>, former: Saved<Static<S>>) =>
+      this.judged(now, { ...(former as object), ...this.#staying(now) })
+    return this.store.restore(caller, storeKey(key), version, rule, { ifMatch })
+  }
+
+  /** What becomes of a record, with what follows from it. @throws RuleViolated */
+  protected judged(now: Saved<Static<S>>, next: object): Static<S> {
+    return judgeChange(this.kind as never, now as object, set(next)) as Static<S>
+  }
+
+  /** What no replacement has to repeat. */
+  #staying(now: Saved<Static<S>>): Body {
+    const { place, fields } = this.kind
+    const names = [...Object.keys(place), ...namesOf(fields, 'fixed', 'status')]
+    return Object.fromEntries(names.map((name) => [name, (now as Body)[name]]))
+  }
+}
+
+/** The types cannot tell that each kind has the fields of its place. */
+const storeKey = (key: Key) => key as never

@@ -1,0 +1,53 @@
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+
+/**
+ * Who says a field's value, and when. A field without a mark is the client's: given on creation, changed at any time.
+ * - fixed: given on creation; it stays.
+ * - closing: said when the record ends; not on creation.
+ * - status: ACTIVE on creation; a client may close it.
+ * - derived: follows from the others, and is shown.
+ * - internal: follows from the others, for lists; the path family does not show it.
+ */
+type Mark = 'fixed' | 'closing' | 'status' | 'derived' | 'internal'
+
+const MARK = Symbol('mark')
+
+export type Marked<M extends Mark> = { [MARK]: M }
+
+const marked =
+  <M extends Mark>(mark: M) =>
+  <S extends TSchema>(schema: S) =>
+    ({ ...schema, [MARK]: mark }) as S & Marked<M>
+
+export const fixed = marked('fixed')
+export const closing = marked('closing')
+export const status = marked('status')
+export const derived = marked('derived')
+export const internal = marked('internal')
+
+const markOf = (schema: TSchema): Mark | undefined => (schema as Partial<Marked<Mark>>)[MARK]
+
+/** The fields without those that bear one of the marks. */
+export type Without<P extends TProperties, M extends Mark> = {
+  [K in keyof P as P[K] extends Marked<M> ? never : K]: P[K]
+}
+
+export const without = <P extends TProperties, M extends Mark>(fields: P, ...marks: M[]) =>
+  Object.fromEntries(
+    Object.entries(fields).filter(([, schema]) => !(marks as (Mark | undefined)[]).includes(markOf(schema))),
+  ) as Without<P, M>
+
+/** The names of the fields that bear one of the marks. */
+export const namesOf = (fields: TProperties, ...marks: Mark[]): string[] =>
+  Object.keys(fields).filter((name) => marks.some((mark) => mark === markOf(fields[name] as TSchema)))
+
+/** A day. The class family sees the moment at which it begins, in UTC. */
+export const date = (description: string, example = '2026-03-01') =>
+  Type.String({ format: 'date', description, examples: [example] })
+
+/** A moment, to the millisecond. */
+export const time = (description: string, example = '2026-03-01T08:30:00Z') =>
+  Type.String({ format: 'date-time', description, examples: [example] })
+
+/** Whether a field holds a day or a moment. */
+export const isMoment = ({ format }: TSchema): boolean => format === 'date' || format === 'date-time'

@@ -1,0 +1,107 @@
+import {
+  OptionalKind,
+  type Static,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  type TUnsafe,
+  Type,
+} from '@sinclair/typebox'
+import { closed, id } from '../common.ts'
+import { nullable } from '../nullable.ts'
+import { type Marked, type Without, without } from './fields.ts'
+
+type OrNull<P> = {
+  [K in keyof P]: P[K] extends TOptional<infer S extends TSchema> ? TUnsafe<Static<S> | null> : P[K]
+}
+
+/** As a reply shows them: all are there, null for what is not set. */
+const shownForm = <P extends TProperties>(properties: P) => mapOptional(properties, nullable) as OrNull<P>
+
+type MayBeNull<P extends TProperties> = {
+  [K in keyof P]: P[K] extends TOptional<TSchema> ? TOptional<TUnsafe<Static<P[K]> | null>> : P[K]
+}
+
+/** As a body gives them: null stands for what is left out. */
+export const bodyForm = <P extends TProperties>(properties: P) =>
+  mapOptional(properties, (schema) => Type.Optional(nullable(schema))) as MayBeNull<P>
+
+const mapped = (properties: TProperties, map: (schema: TSchema, name: string) => TSchema): TProperties =>
+  Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, map(schema, name)]))
+
+const mapOptional = (properties: TProperties, map: (schema: TSchema) => TSchema): TProperties =>
+  mapped(properties, (schema) => {
+    const { [OptionalKind]: optional, ...plain } = schema as TSchema & { [OptionalKind]?: string }
+    return optional ? map(plain as TSchema) : schema
+  })
+
+type Shown<P extends TProperties> = OrNull<Without<P, 'internal'>>
+type Given<P extends TProperties> = MayBeNull<Without<P, 'closing' | 'status' | 'derived' | 'internal'>>
+type Replaced<P extends TProperties> = {
+  [K in keyof Without<P, 'derived' | 'internal'>]: P[K] extends Marked<'fixed' | 'status'>
+    ? TOptional<TUnsafe<Static<P[K]> | null>>
+    : MayBeNull<P>[K]
+} & { id: TOptional<ReturnType<typeof id>> }
+
+/** A record as the path family's clients write and read it. */
+export interface PathForms<L, P extends TProperties> {
+  /** As a reply shows it: what is not set is null. */
+  resource: TObject<{ id: ReturnType<typeof id>; version: ReturnType<typeof version> } & OrNull<L> & Shown<P>>
+  /** What creates it. */
+  body: TObject<Given<P>>
+  /** What replaces it: what is left out is removed. */
+  replacement: TObject<Replaced<P>>
+}
+
+const version = () => Type.Integer({ minimum: 1, description: 'Counts the writes; in quotes it is the ETag' })
+
+interface About<L extends TProperties, P extends TProperties> {
+  name: string
+  /** In a sentence: `care plan`. */
+  noun: string
+  description: string
+  /** Where it is registered. */
+  place: L
+  /** What a client may write of it and the service adds; of the place, what its paths do not say. */
+  fields: P
+  example: string
+}
+
+export function pathForms<L extends TProperties, P extends TProperties>({
+  name,
+  noun,
+  description,
+  place,
+  fields,
+  example,
+}: About<L, P>): PathForms<L, P> {
+  const own = { ...id(`the ${noun}`), examples: [example] }
+  const given = without(fields, 'closing', 'status', 'derived', 'internal')
+  const written = bodyForm(without(fields, 'derived', 'internal') as TProperties)
+  const resource = {
+    ...{ id: own, version: version() },
+    ...shownForm(place),
+    ...shownForm(without(fields, 'internal') as TProperties),
+  }
+  const replacement = {
+    ...written,
+    ...mapped(staying(fields), stays),
+    id: Type.Optional({ ...own, description: `Id of the ${noun}: the one in the path` }),
+  }
+  const complete = `A complete ${noun}: what is left out is removed`
+  return {
+    resource: closed(`${name}Resource`, description, resource),
+    body: closed(`${name}Body`, `A new ${noun}`, bodyForm(given as TProperties)),
+    replacement: closed(`${name}Replacement`, complete, replacement),
+  } as unknown as PathForms<L, P>
+}
+
+/** What a replacement need not repeat. */
+function staying(fields: TProperties): TProperties {
+  const free = without(fields, 'fixed', 'status')
+  return Object.fromEntries(Object.entries(fields).filter(([field]) => !(field in free)))
+}
+
+const stays = (schema: TSchema): TSchema =>
+  Type.Optional(nullable({ ...schema, description: `${schema.description}. Left out, it stays as it is` }))
