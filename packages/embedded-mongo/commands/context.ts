@@ -5,14 +5,15 @@ import type { View, WritableView } from '../storage/disk/overlay.ts'
 import type { Engine } from '../storage/engine.ts'
 import type { Batch } from '../storage/queries/cursors.ts'
 import { encodeArray, withField } from '../values/raw.ts'
+import type { Pace } from '../values/steps.ts'
 import { encode } from '../values/values.ts'
 
 export interface Context {
   engine: Engine
   db: string
   command: Document
-  /** Date.now() at which maxTimeMS is over. */
-  deadline: number
+  /** Where its work pauses, and when maxTimeMS is over. */
+  pace: Pace
   /** What reads see: the last commit, or the transaction's snapshot with its own changes. */
   view: View
   /** The collection of that name, undefined when there is none. @throws 246 in a transaction older than its definition */

@@ -110,12 +110,16 @@ const collMod: Command = {
 
 const listCollections: Command = {
   options: 'filter nameOnly authorizedCollections cursor',
-  run({ engine, db, command }) {
+  async run({ engine, db, command, pace }) {
     const test = compileFilter(command.filter ?? {})
     const described = engine.catalog.list(db).map(describe).filter(test)
     const shown = truthy(command.nameOnly) ? described.map(({ name, type }) => ({ name, type })) : described
     return cursorReply(
-      engine.cursors.start(`${db}.$cmd.listCollections`, shown.map(encode), 1e6, true),
+      await engine.cursors.start(
+        { ns: `${db}.$cmd.listCollections`, documents: shown.map(encode), pace },
+        1e6,
+        true,
+      ),
       'firstBatch',
     )
   },
@@ -162,19 +166,11 @@ const createIndexes: Command = {
 
 const listIndexes: Command = {
   options: 'cursor',
-  run(context) {
-    const { engine } = context
+  async run(context) {
+    const { engine, pace } = context
     const { ns } = target(context, 'listIndexes')
-    const { indexes } = engine.catalog.get(ns)
-    return cursorReply(
-      engine.cursors.start(
-        ns,
-        indexes.map(({ spec }) => encode(spec)),
-        1e6,
-        true,
-      ),
-      'firstBatch',
-    )
+    const documents = engine.catalog.get(ns).indexes.map(({ spec }) => encode(spec))
+    return cursorReply(await engine.cursors.start({ ns, documents, pace }, 1e6, true), 'firstBatch')
   },
 }
 

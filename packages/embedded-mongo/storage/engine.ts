@@ -1,6 +1,7 @@
 /** The parts put together: what commands work on. */
 
 import { fail } from '../values/errors.ts'
+import type { Pace } from '../values/steps.ts'
 import { Catalog, type Collection, checkNamespace, spaceBounds } from './collections/catalog.ts'
 import { markDiscarded, purgeSome, RecordIds, scanIndex, scanRecords } from './collections/records.ts'
 import type { WritableView } from './disk/overlay.ts'
@@ -41,13 +42,16 @@ export class Engine {
   }
 
   /** A write outside transactions: waits, without having changed anything, while a transaction claims what it touches. */
-  async write<T>(run: (view: WritableView) => T, deadline = Number.POSITIVE_INFINITY): Promise<T> {
+  async write<T>(run: (view: WritableView) => T, pace?: Pace): Promise<T> {
     for (;;) {
       try {
-        return await this.storage.write((view) => run(this.transactions.guard(view)))
+        return await this.storage.write((view) => {
+          pace?.begin()
+          return run(this.transactions.guard(view))
+        })
       } catch (error) {
         if (!(error instanceof Blocked)) throw error
-        await until(error.transaction.ended, deadline)
+        await until(error.transaction.ended, pace)
       }
     }
   }
@@ -103,20 +107,17 @@ export class Engine {
   }
 }
 
-const until = async (ended: Promise<void>, deadline: number): Promise<void> => {
-  if (deadline === Number.POSITIVE_INFINITY) return ended
+const until = async (ended: Promise<void>, pace?: Pace): Promise<void> => {
+  if (!pace || pace.left === Number.POSITIVE_INFINITY) return ended
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => {
-        try {
-          fail(50, 'operation exceeded time limit')
-        } catch (error) {
-          reject(error)
-        }
-      },
-      Math.max(0, deadline - Date.now()),
-    )
+    timer = setTimeout(() => {
+      try {
+        fail(50, 'operation exceeded time limit')
+      } catch (error) {
+        reject(error)
+      }
+    }, pace.left)
   })
   try {
     await Promise.race([ended, late])

@@ -1,5 +1,6 @@
 /** Removes documents whose time is over, as TTL indexes say. */
 
+import { PAUSE } from '../values/steps.ts'
 import { isNullish, toNumber } from '../values/values.ts'
 import type { Collection } from './collections/catalog.ts'
 import type { Index } from './collections/indexes.ts'
@@ -7,7 +8,7 @@ import { removeAll } from './collections/records.ts'
 import type { Engine } from './engine.ts'
 import { find } from './queries/query.ts'
 
-const MOST_AT_ONCE = 1000
+const MOST_AT_ONCE = 200
 
 /** Runs every `ttlSleepSeconds`; the function returned stops it. */
 export const startTtlMonitor = (engine: Engine): (() => void) => {
@@ -35,6 +36,8 @@ const expire = async (engine: Engine, { ns }: Collection, index: Index): Promise
   for (let removed = MOST_AT_ONCE; removed === MOST_AT_ONCE; )
     removed = await engine.write((view) => {
       const collection = engine.catalog.find(ns)
-      return collection ? removeAll(view, collection, [...find(view, collection, query)]) : 0
+      const found = collection ? find(view, collection, query) : []
+      const expired = [...found].filter((match) => match !== PAUSE)
+      return collection ? removeAll(view, collection, expired) : 0
     })
 }

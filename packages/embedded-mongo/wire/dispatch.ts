@@ -12,6 +12,7 @@ import { evaluate } from '../language/expressions/expressions.ts'
 import type { Engine } from '../storage/engine.ts'
 import type { Transaction } from '../storage/transactions.ts'
 import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
+import { Pace } from '../values/steps.ts'
 import { integer, isNullish, isObject, toBigInt, truthy } from '../values/values.ts'
 
 const commands: Record<string, Command> = {
@@ -90,17 +91,17 @@ export class Dispatcher {
         ? command.$db
         : fail(40414, "BSON field '$db' is missing but a required field")
     const maxTimeMs = integer(command.maxTimeMS, 'maxTimeMS', 0)
-    const deadline = maxTimeMs === 0 ? Number.POSITIVE_INFINITY : Date.now() + maxTimeMs
+    const pace = new Pace(maxTimeMs)
     return {
       engine,
       db,
       command,
-      deadline,
+      pace,
       connectionId,
       view: engine.storage,
       find: (name) => engine.catalog.find(`${db}.${name}`),
       ensure: (name) => engine.ensure(db, name),
-      write: (run) => engine.write(run, deadline),
+      write: (run) => engine.write(run, pace),
       owner: isNullish(command.lsid) ? undefined : sessionId(command.lsid),
       inTransaction: false,
     }
@@ -148,7 +149,7 @@ const constants = (variables: Document): Document =>
 /** How a command's context differs inside a transaction. */
 const insideOf = (
   engine: Engine,
-  { db, ensure }: Context,
+  { db, ensure, pace }: Context,
   transaction: Transaction,
 ): Pick<Context, 'view' | 'find' | 'ensure' | 'write' | 'inTransaction'> => {
   const find: Context['find'] = (name) => {
@@ -162,7 +163,10 @@ const insideOf = (
     find,
     ensure: async (name) => find(name) ?? ensure(name),
     inTransaction: true,
-    write: async (run) => engine.transactions.write(transaction, run),
+    write: async (run) => {
+      pace.begin()
+      return engine.transactions.write(transaction, run)
+    },
   }
 }
 

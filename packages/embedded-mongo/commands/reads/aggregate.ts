@@ -7,6 +7,7 @@ import { splitPipeline } from '../../storage/queries/pipeline-head.ts'
 import { find, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
+import { eachItem, type Step } from '../../values/steps.ts'
 import {
   decode,
   encode,
@@ -19,21 +20,23 @@ import {
 } from '../../values/values.ts'
 import { type Command, type Context, cursorReply } from '../context.ts'
 import { explainCommand } from './explain.ts'
-import { countMatches, FIRST_BATCH } from './reads.ts'
+import { countMatches, encoded, FIRST_BATCH, goneCheck } from './reads.ts'
 
 export const aggregate: Command = {
   transactional: true,
   options: 'pipeline explain allowDiskUse cursor hint collation let bypassDocumentValidation',
-  run(context) {
-    const { command, engine, db, owner } = context
+  async run(context) {
+    const { command, engine, db, owner, pace } = context
     const pipeline = checkPipeline(command.pipeline)
     if (truthy(command.explain)) return explainCommand(context, command, 'aggregate', 'queryPlanner')
     if (!isObject(command.cursor))
       fail(9, "The 'cursor' option is required, except for aggregate with the explain argument")
     const name = isNumeric(command.aggregate) ? '$cmd.aggregate' : checkNamespace(db, command.aggregate)
     const size = integer(command.cursor.batchSize, 'cursor.batchSize', FIRST_BATCH)
+    const gone = goneCheck(context, context.find(name))
+    const documents = await results(context, pipeline)
     return cursorReply(
-      engine.cursors.start(`${db}.${name}`, results(context, pipeline), size, false, owner),
+      await engine.cursors.start({ ns: `${db}.${name}`, documents, pace, owner, gone }, size),
       'firstBatch',
     )
   },
@@ -51,38 +54,29 @@ const countField = (rest: Document[]): [id: unknown, field: string] | undefined 
     : undefined
 }
 
-function* results(context: Context, pipeline: Document[]): Iterable<Buffer> {
-  const { command, deadline, view } = context
+const results = async (context: Context, pipeline: Document[]): Promise<Iterable<Step<Buffer>>> => {
+  const { command, pace, view } = context
   const { query: head, rest } = splitPipeline(pipeline)
-  const query: Query = {
-    ...head,
-    collation: command.collation,
-    hint: command.hint,
-    variables: command.let,
-    deadline,
-  }
+  const { collation, hint, let: variables } = command
+  const query: Query = { ...head, collation, hint, variables, pace }
   const counted = countField(rest)
   const collection = typeof command.aggregate === 'string' ? context.find(command.aggregate) : undefined
   if (counted) {
-    const n = countMatches(context, command.aggregate, query)
-    if (n > 0) yield encode({ _id: counted[0], [counted[1]]: n })
-    return
+    const n = await countMatches(context, command.aggregate, query)
+    return n > 0 ? [encode({ _id: counted[0], [counted[1]]: n })] : []
   }
   const found = find(view, collection, query)
-  if (rest.length === 0) {
-    for (const { bytes } of found) yield bytes
-    return
-  }
+  if (rest.length === 0) return encoded(found)
   const options = {
-    collation: collationOf(command.collation ?? collection?.options.collation),
-    variables: command.let,
+    collation: collationOf(collation ?? collection?.options.collation),
+    variables,
     collection: (name: string) => wholeCollection(context, name),
   }
-  for (const document of runPipeline(rest, documents(found), options)) yield encode(document)
-}
-
-function* documents(found: Iterable<{ document: Document }>): Iterable<Document> {
-  for (const { document } of found) yield document
+  const documents: Document[] = []
+  await eachItem(found, pace, ({ document }) => {
+    documents.push(document)
+  })
+  return runPipeline(rest, documents, options).map(encode)
 }
 
 const wholeCollection = (context: Context, name: string): Document[] => {

@@ -4,6 +4,7 @@ import { splitPipeline } from '../../storage/queries/pipeline-head.ts'
 import type { Plan } from '../../storage/queries/planner.ts'
 import { type Examined, find, prepare, type Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
+import { eachItem } from '../../values/steps.ts'
 import { integer, isObject } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
 
@@ -44,15 +45,15 @@ const scanStage = ({ index, reverse, branches }: Plan): Document => {
 }
 
 /** Plans the query and, unless only the plan is wanted, runs it to count what it looks at. */
-export const explainCommand = (
+export const explainCommand = async (
   context: Context,
   inner: Document,
   name: string,
   verbosity: unknown,
-): Document => {
+): Promise<Document> => {
   const { ns, collection } = target({ ...context, command: inner }, name)
   if (!collection) return { queryPlanner: { namespace: ns, winningPlan: { stage: 'EOF' } }, ok: 1 }
-  const query = explained(inner, name)
+  const query = { ...explained(inner, name), pace: context.pace }
   const prepared = prepare(collection, query)
   const scan = scanStage(prepared.plan)
   const winningPlan = prepared.plan.ordered
@@ -61,7 +62,10 @@ export const explainCommand = (
   const queryPlanner = { namespace: ns, parsedQuery: query.filter, winningPlan, rejectedPlans: [] }
   if (verbosity === 'queryPlanner') return { queryPlanner, ok: 1 }
   const examined: Examined = { keys: 0, documents: 0 }
-  const nReturned = [...find(context.view, collection, query, prepared, examined)].length
+  let nReturned = 0
+  await eachItem(find(context.view, collection, query, prepared, examined), context.pace, () => {
+    nReturned++
+  })
   const executionStats = {
     nReturned,
     totalKeysExamined: examined.keys,

@@ -1,19 +1,21 @@
 /** find, getMore, killCursors, count, distinct. */
 import type { Document, Long } from 'bson'
 import { compileProjection } from '../../language/results/projection.ts'
+import type { Collection } from '../../storage/collections/catalog.ts'
 import { encodeKey } from '../../storage/collections/key-codec.ts'
-import { countRecords } from '../../storage/collections/records.ts'
+import { countRecords, type Match } from '../../storage/collections/records.ts'
 import { find, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
+import { eachItem, PAUSE, type Step } from '../../values/steps.ts'
 import { bsonType, encode, integer, isNumeric, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, cursorReply, target } from '../context.ts'
 
 export const FIRST_BATCH = 101
 
 /** The part of a command that says which documents. */
-const queryOf = ({ command, deadline }: Context, filter: unknown): Query => ({
+const queryOf = ({ command, pace }: Context, filter: unknown): Query => ({
   filter: (filter ?? {}) as Document,
   sort: command.sort,
   skip: integer(command.skip, 'skip', 0),
@@ -21,7 +23,7 @@ const queryOf = ({ command, deadline }: Context, filter: unknown): Query => ({
   collation: command.collation,
   hint: command.hint,
   variables: command.let,
-  deadline,
+  pace,
 })
 
 const refuseTailable = ({ tailable, awaitData }: Document): void => {
@@ -32,8 +34,8 @@ const findCommand: Command = {
   transactional: true,
   options:
     'filter sort projection hint skip limit batchSize singleBatch allowDiskUse max min returnKey showRecordId tailable awaitData oplogReplay noCursorTimeout allowPartialResults collation let',
-  run(context) {
-    const { engine, command, view, owner } = context
+  async run(context) {
+    const { engine, command, view, owner, pace } = context
     refuseTailable(command)
     for (const name of ['min', 'max', 'returnKey', 'showRecordId'])
       if (truthy(command[name])) fail(115, `find option ${name} is not supported by this engine`)
@@ -43,28 +45,36 @@ const findCommand: Command = {
     const size =
       command.batchSize === undefined ? FIRST_BATCH : integer(command.batchSize, 'batchSize', FIRST_BATCH)
     const documents = encoded(find(view, collection, query), project)
-    return cursorReply(
-      engine.cursors.start(ns, documents, size, truthy(command.singleBatch), owner),
-      'firstBatch',
-    )
+    const source = { ns, documents, pace, owner, gone: goneCheck(context, collection) }
+    return cursorReply(await engine.cursors.start(source, size, truthy(command.singleBatch)), 'firstBatch')
   },
 }
 
-function* encoded(
-  matches: Iterable<{ bytes: Buffer; document: Document }>,
+export function* encoded(
+  matches: Iterable<Step<Match>>,
   project?: (document: Document) => Document,
-): Iterable<Buffer> {
-  for (const { bytes, document } of matches) yield project ? encode(project(document)) : bytes
+): Iterable<Step<Buffer>> {
+  for (const match of matches)
+    yield match === PAUSE ? PAUSE : project ? encode(project(match.document)) : match.bytes
 }
+
+/** Whether a collection that was there has been dropped since. */
+export const goneCheck = ({ engine }: Context, collection: Collection | undefined) =>
+  collection && (() => engine.catalog.find(collection.ns)?.uuid !== collection.uuid)
 
 const getMore: Command = {
   transactional: true,
   options: 'collection batchSize',
-  run({ engine, db, command, owner }) {
+  async run({ engine, db, command, owner }) {
     if (bsonType(command.getMore) !== 'Long')
       fail(14, "BSON field 'getMore.getMore' is the wrong type, expected type 'long'")
     const size = integer(command.batchSize, 'batchSize', 0)
-    const batch = engine.cursors.next(command.getMore as Long, `${db}.${command.collection}`, size, owner)
+    const batch = await engine.cursors.next(
+      command.getMore as Long,
+      `${db}.${command.collection}`,
+      size,
+      owner,
+    )
     return cursorReply(batch, 'nextBatch')
   },
 }
@@ -83,12 +93,14 @@ const killCursors: Command = {
 }
 
 /** How many documents a query finds; the kept count when it asks for all. */
-export const countMatches = (context: Context, name: string, query: Query): number => {
+export const countMatches = async (context: Context, name: string, query: Query): Promise<number> => {
   const collection = context.find(name)
   const { skip = 0, limit = 0 } = query
   if (!collection || Object.keys(query.filter).length > 0) {
     let found = 0
-    for (const _ of find(context.view, collection, query)) found++
+    await eachItem(find(context.view, collection, query), context.pace, () => {
+      found++
+    })
     return found
   }
   const rest = Math.max(0, countRecords(context.view, collection) - skip)
@@ -97,7 +109,7 @@ export const countMatches = (context: Context, name: string, query: Query): numb
 
 const count: Command = {
   options: 'query limit skip hint collation fields',
-  run(context) {
+  async run(context) {
     const { command } = context
     target(context, 'count')
     const limit = isNumeric(command.limit) ? Math.abs(toNumber(command.limit)) : 0
@@ -105,15 +117,15 @@ const count: Command = {
       ...queryOf({ ...context, command: { ...command, limit } }, command.query),
       sort: undefined,
     }
-    return { n: countMatches(context, command.count, query), ok: 1 }
+    return { n: await countMatches(context, command.count, query), ok: 1 }
   },
 }
 
 const distinct: Command = {
   transactional: true,
   options: 'key query collation hint',
-  run(context) {
-    const { command, view } = context
+  async run(context) {
+    const { command, view, pace } = context
     const { collection } = target(context, 'distinct')
     if (typeof command.key !== 'string')
       return fail(14, "BSON field 'distinct.key' is the wrong type, expected type 'string'")
@@ -121,13 +133,13 @@ const distinct: Command = {
     const collation = collationOf(command.collation)
     const values = new Map<string, unknown>()
     const matches = find(view, collection, { ...queryOf(context, command.query), sort: undefined })
-    for (const { document } of matches) {
+    await eachItem(matches, pace, ({ document }) => {
       for (const value of lookup(document, parts).flat(1)) {
         // Equal values have equal keys.
         const key = encodeKey([value], [false], collation).bytes.toString('latin1')
         if (value !== undefined && !values.has(key)) values.set(key, value)
       }
-    }
+    })
     return { values: [...values.values()], ok: 1 }
   },
 }

@@ -1,14 +1,12 @@
 /** findAndModify: one document found, changed or removed, and shown. */
 import type { Document } from 'bson'
 import { compileProjection } from '../../language/results/projection.ts'
-import type { Collection } from '../../storage/collections/catalog.ts'
-import { removeAll } from '../../storage/collections/records.ts'
-import type { WritableView } from '../../storage/disk/overlay.ts'
-import { find, type Query } from '../../storage/queries/query.ts'
+import type { Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
 import { isNullish, truthy } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
-import { applyUpdate } from './modify.ts'
+import { checkUpdate, removeStatement, updateStatement } from './modify.ts'
+import { type Changed, runAtOnce, runInSlices, type Statement } from './statement.ts'
 
 type Show = (document: Document) => Document
 
@@ -17,7 +15,7 @@ export const findAndModify: Command = {
   options:
     'query sort remove update new fields upsert bypassDocumentValidation collation arrayFilters hint let',
   async run(context) {
-    const { command, deadline } = context
+    const { command, pace } = context
     const name = command.findAndModify === undefined ? 'findandmodify' : 'findAndModify'
     const { collection: known } = target(context, name)
     const [remove, upsert] = [truthy(command.remove), truthy(command.upsert)]
@@ -27,41 +25,33 @@ export const findAndModify: Command = {
       fail(9, "Cannot specify both 'new' or 'upsert' and 'remove'")
     if (!known && upsert) await context.ensure(command[name])
     const { sort, collation, hint, let: variables } = command
-    const query: Query = { filter: command.query ?? {}, sort, collation, hint, variables, deadline, limit: 1 }
+    const query: Query = { filter: command.query ?? {}, sort, collation, hint, variables, pace }
     const show: Show = compileProjection(command.fields, query.filter) ?? ((document) => document)
-    return context.write((view) => {
-      const collection = context.find(command[name])
-      if (!collection)
-        return { lastErrorObject: { n: 0, ...(!remove && { updatedExisting: false }) }, value: null, ok: 1 }
-      const run = remove ? findAndRemove : findAndUpdate
-      return { ...run(context, view, collection, query, show), ok: 1 }
-    })
+    const changed = await run(
+      context,
+      remove ? removeStatement(command[name], query, true) : update(context, name, query),
+    )
+    const shown = remove || !truthy(command.new) ? changed.before : changed.after
+    const upserted = changed.upsertedId === undefined ? {} : { upserted: changed.upsertedId }
+    const n = changed.matched + Object.keys(upserted).length
+    const existing = remove ? {} : { updatedExisting: changed.matched > 0 }
+    return { lastErrorObject: { n, ...existing, ...upserted }, value: shown ? show(shown) : null, ok: 1 }
   },
 }
 
-type Run = (
-  context: Context,
-  view: WritableView,
-  collection: Collection,
-  query: Query,
-  show: Show,
-) => Document
-
-const findAndRemove: Run = (_context, view, collection, query, show) => {
-  const matches = [...find(view, collection, query)]
-  const value = matches[0] ? show(matches[0].document) : null
-  return { lastErrorObject: { n: removeAll(view, collection, matches) }, value }
-}
-
-const findAndUpdate: Run = (context, view, collection, query, show) => {
-  const { update, arrayFilters, upsert, new: after } = context.command
-  const change = { query, update, arrayFilters, multi: false, upsert: truthy(upsert) }
-  const changed = applyUpdate(context, view, collection, change)
-  const upserted = changed.upsertedId === undefined ? {} : { upserted: changed.upsertedId }
-  const n = changed.matched + Object.keys(upserted).length
-  const shown = truthy(after) ? changed.after : changed.before
-  return {
-    lastErrorObject: { n, updatedExisting: changed.matched > 0, ...upserted },
-    value: shown ? show(shown) : null,
+const update = (context: Context, name: string, query: Query): Statement => {
+  const { update, arrayFilters, upsert } = context.command
+  const change = {
+    name: context.command[name],
+    query,
+    update,
+    arrayFilters,
+    multi: false,
+    upsert: truthy(upsert),
   }
+  if (!context.find(change.name)) checkUpdate(change)
+  return updateStatement(context, change)
 }
+
+const run = async (context: Context, statement: Statement): Promise<Changed> =>
+  (await context.write((view) => runAtOnce(context, view, statement))) ?? runInSlices(context, statement)

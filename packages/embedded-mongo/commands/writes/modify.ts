@@ -2,13 +2,20 @@
 import { type Document, ObjectId } from 'bson'
 import { compileUpdate, isModifiers, upsertBase } from '../../language/updates/updater.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
-import { changeCount, insertRecord, type Match, replaceRecord } from '../../storage/collections/records.ts'
+import {
+  changeCount,
+  insertRecord,
+  type Match,
+  removeAll,
+  replaceRecord,
+} from '../../storage/collections/records.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
-import { find, type Query } from '../../storage/queries/query.ts'
+import type { Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
 import { bsonType, decode, encode, isObject, isTooDeep } from '../../values/values.ts'
 import type { Context } from '../context.ts'
+import type { Statement } from './statement.ts'
 
 const LARGEST_DOCUMENT = 16 * 1024 * 1024
 
@@ -47,7 +54,8 @@ export const store = (
   return complete
 }
 
-interface Change {
+interface Update {
+  name: string
   query: Query
   update: unknown
   arrayFilters?: unknown
@@ -55,43 +63,53 @@ interface Change {
   multi: boolean
 }
 
-interface Changed {
-  matched: number
-  modified: number
-  before?: Document | undefined
-  after?: Document | undefined
-  upsertedId?: unknown
+/** Checks an update that has no collection to look at. */
+export const checkUpdate = ({ update, multi, query, arrayFilters }: Update): void => {
+  if (multi && !isModifiers(update)) fail(9, 'multi update is not supported for replacement-style update')
+  compileUpdate(update, { filter: query.filter, arrayFilters })
 }
 
-export const applyUpdate = (
-  context: Context,
-  view: WritableView,
-  collection: Collection,
-  change: Change,
-): Changed => {
-  const { query, multi, upsert } = change
-  if (multi && !isModifiers(change.update))
-    fail(9, 'multi update is not supported for replacement-style update')
-  const update = compileUpdate(change.update, {
-    filter: query.filter,
-    arrayFilters: change.arrayFilters,
-    collation: collationOf(query.collation ?? collection.options.collation),
-    variables: query.variables,
-  })
-  const matches = [...find(view, collection, { ...query, limit: multi ? 0 : 1 })]
-  const changed: Changed = { matched: matches.length, modified: 0, before: matches[0]?.document }
-  for (const match of matches) {
-    changed.before = match.document
-    changed.after = update(decode(match.bytes), false)
-    if (replace(view, collection, match, changed.after)) changed.modified++
-  }
-  if (matches.length === 0 && upsert) {
-    changed.after = store(context, view, collection, update(upsertBase(query.filter), true))
-    changed.upsertedId = changed.after._id
-    changeCount(view, collection, 1)
-  }
-  return changed
-}
+export const updateStatement = (context: Context, change: Update): Statement => ({
+  name: change.name,
+  query: change.query,
+  single: !change.multi,
+  change(collection) {
+    checkUpdate(change)
+    const { query, arrayFilters, upsert } = change
+    const update = compileUpdate(change.update, {
+      filter: query.filter,
+      arrayFilters,
+      collation: collationOf(query.collation ?? collection.options.collation),
+      variables: query.variables,
+    })
+    const each: ReturnType<Statement['change']>['each'] = (view, match, changed) => {
+      changed.matched++
+      changed.before = match.document
+      changed.after = update(decode(match.bytes), false)
+      if (replace(view, collection, match, changed.after)) changed.modified++
+    }
+    if (!upsert) return { each }
+    const none: ReturnType<Statement['change']>['none'] = (view, changed) => {
+      changed.after = store(context, view, collection, update(upsertBase(query.filter), true))
+      changed.upsertedId = changed.after._id
+      changeCount(view, collection, 1)
+    }
+    return { each, none }
+  },
+})
+
+export const removeStatement = (name: string, query: Query, single: boolean): Statement => ({
+  name,
+  query,
+  single,
+  change: (collection) => ({
+    each(view, match, changed) {
+      changed.matched++
+      changed.before = match.document
+      removeAll(view, collection, [match])
+    },
+  }),
+})
 
 const replace = (view: WritableView, collection: Collection, match: Match, document: Document): boolean => {
   const bytes = encode(document)

@@ -1,41 +1,16 @@
 /** insert, update, delete, findAndModify. */
 import type { Document } from 'bson'
-import { compileUpdate } from '../../language/updates/updater.ts'
-import { changeCount, removeAll } from '../../storage/collections/records.ts'
-import { find, type Query } from '../../storage/queries/query.ts'
-import { Blocked } from '../../storage/transactions.ts'
-import { asCommandError, fail } from '../../values/errors.ts'
+import { changeCount } from '../../storage/collections/records.ts'
+import type { WritableView } from '../../storage/disk/overlay.ts'
+import type { Query } from '../../storage/queries/query.ts'
+import { fail } from '../../values/errors.ts'
 import { decode, isObject, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
 import { findAndModify } from './find-and-modify.ts'
-import { applyUpdate, store } from './modify.ts'
+import { checkUpdate, removeStatement, store, updateStatement } from './modify.ts'
+import { type Changed, type Outcome, runAtOnce, runBatch, runInSlices, type Statement } from './statement.ts'
 
 const LARGEST_BATCH = 100_000
-
-interface WriteErrors {
-  writeErrors?: Document[]
-}
-
-/** Runs each statement of a batch; the first failure ends an ordered one. */
-const eachStatement = <T>(
-  context: Context,
-  statements: T[],
-  run: (statement: T, at: number) => void,
-): WriteErrors => {
-  const writeErrors: Document[] = []
-  for (const [index, statement] of statements.entries()) {
-    try {
-      run(statement, index)
-    } catch (error) {
-      // In a transaction a failed statement undoes it all; a blocked one runs again as a whole.
-      if (context.inTransaction || error instanceof Blocked) throw error
-      const { code, message, extra } = asCommandError(error)
-      writeErrors.push({ index, code, errmsg: message, ...extra })
-      if (context.command.ordered !== false) break
-    }
-  }
-  return writeErrors.length > 0 ? { writeErrors } : {}
-}
 
 const statementsOf = (command: Document, name: string): Document[] => {
   const list = command[name]
@@ -43,6 +18,13 @@ const statementsOf = (command: Document, name: string): Document[] => {
   if (list.length === 0 || list.length > LARGEST_BATCH)
     fail(16, `Write batch sizes must be between 1 and ${LARGEST_BATCH}. Got ${list.length} operations.`)
   return list
+}
+
+const writeErrors = (outcomes: Outcome[]): { writeErrors?: Document[] } => {
+  const rows = outcomes.flatMap(({ index, error }) =>
+    error ? [{ index, code: error.code, errmsg: error.message, ...error.extra }] : [],
+  )
+  return rows.length > 0 ? { writeErrors: rows } : {}
 }
 
 const insert: Command = {
@@ -53,20 +35,34 @@ const insert: Command = {
     const documents = statementsOf(command, 'documents') as unknown as Uint8Array[]
     const { ns } = target(context, 'insert')
     await context.ensure(command.insert)
-    return context.write((view) => {
+    const insertOne = (view: WritableView, index: number): Changed => {
       const collection = context.find(command.insert) ?? fail(26, `ns does not exist: ${ns}`)
-      let n = 0
-      const errors = eachStatement(context, documents, (bytes) => {
-        store(context, view, collection, decode(bytes), Buffer.from(bytes))
-        n++
-      })
-      changeCount(view, collection, n)
-      return { n, ...errors, ok: 1 }
-    })
+      const bytes = documents[index] as Uint8Array
+      store(context, view, collection, decode(bytes), Buffer.from(bytes))
+      changeCount(view, collection, 1)
+      return { matched: 1, modified: 0 }
+    }
+    const outcomes = await runBatch(context, documents.length, insertOne, () => fail(1, 'never longer'))
+    return { n: outcomes.filter(({ changed }) => changed).length, ...writeErrors(outcomes), ok: 1 }
   },
 }
 
-const statementQuery = ({ command, deadline }: Context, statement: Document): Query => {
+/** Runs statements that find what they change. */
+const runStatements = (
+  context: Context,
+  statements: Document[],
+  compile: (statement: Document) => Statement,
+) => {
+  const at = (index: number) => compile(statements[index] as Document)
+  return runBatch(
+    context,
+    statements.length,
+    (view, index) => runAtOnce(context, view, at(index)),
+    (index) => runInSlices(context, at(index)),
+  )
+}
+
+const statementQuery = ({ command, pace }: Context, statement: Document): Query => {
   if (!isObject(statement.q)) return fail(14, "BSON field 'q' is the wrong type, expected type 'object'")
   return {
     filter: statement.q,
@@ -74,9 +70,11 @@ const statementQuery = ({ command, deadline }: Context, statement: Document): Qu
     collation: statement.collation,
     hint: statement.hint,
     variables: { ...command.let, ...statement.c },
-    deadline,
+    pace,
   }
 }
+
+const updateOptions = ['q', 'u', 'c', 'multi', 'upsert', 'arrayFilters', 'collation', 'hint', 'sort']
 
 const update: Command = {
   transactional: true,
@@ -86,34 +84,31 @@ const update: Command = {
     const updates = statementsOf(command, 'updates')
     const { collection: known } = target(context, 'update')
     if (!known && updates.some(({ upsert }) => truthy(upsert))) await context.ensure(command.update)
-    return context.write((view) => {
-      const collection = context.find(command.update)
-      const result = { n: 0, nModified: 0, upserted: [] as Document[] }
-      const errors = eachStatement(context, updates, (statement, index) => {
-        checkStatement(
-          statement,
-          ['q', 'u', 'c', 'multi', 'upsert', 'arrayFilters', 'collation', 'hint', 'sort'],
-          'update.updates',
-        )
-        const change = {
-          query: statementQuery(context, statement),
-          update: statement.u,
-          arrayFilters: statement.arrayFilters,
-          multi: truthy(statement.multi),
-          upsert: truthy(statement.upsert),
-        }
-        if (!collection) {
-          compileUpdate(change.update, { filter: change.query.filter, arrayFilters: change.arrayFilters })
-          return
-        }
-        const { matched, modified, upsertedId } = applyUpdate(context, view, collection, change)
-        result.n += matched + (upsertedId === undefined ? 0 : 1)
-        result.nModified += modified
-        if (upsertedId !== undefined) result.upserted.push({ index, _id: upsertedId })
-      })
-      const { upserted, ...numbers } = result
-      return { ...numbers, ...(upserted.length > 0 && { upserted }), ...errors, ok: 1 }
+    const outcomes = await runStatements(context, updates, (statement) => {
+      checkStatement(statement, updateOptions, 'update.updates')
+      const change = {
+        name: command.update,
+        query: statementQuery(context, statement),
+        update: statement.u,
+        arrayFilters: statement.arrayFilters,
+        multi: truthy(statement.multi),
+        upsert: truthy(statement.upsert),
+      }
+      if (!context.find(command.update)) checkUpdate(change)
+      return updateStatement(context, change)
     })
+    const upserted = outcomes.flatMap(({ index, changed }) =>
+      changed?.upsertedId === undefined ? [] : [{ index, _id: changed.upsertedId }],
+    )
+    const sum = (name: 'matched' | 'modified') =>
+      outcomes.reduce((total, { changed }) => total + (changed?.[name] ?? 0), 0)
+    return {
+      n: sum('matched') + upserted.length,
+      nModified: sum('modified'),
+      ...(upserted.length > 0 && { upserted }),
+      ...writeErrors(outcomes),
+      ok: 1,
+    }
   },
 }
 
@@ -128,19 +123,15 @@ const deleteCommand: Command = {
   async run(context) {
     const deletes = statementsOf(context.command, 'deletes')
     target(context, 'delete')
-    return context.write((view) => {
-      const collection = context.find(context.command.delete)
-      let n = 0
-      const errors = eachStatement(context, deletes, (statement) => {
-        checkStatement(statement, ['q', 'limit', 'collation', 'hint'], 'delete.deletes')
-        const limit = toNumber(statement.limit)
-        if (limit !== 0 && limit !== 1)
-          fail(9, `The limit field in delete objects must be 0 or 1. Got ${limit}`)
-        const query = { ...statementQuery(context, statement), limit }
-        if (collection) n += removeAll(view, collection, [...find(view, collection, query)])
-      })
-      return { n, ...errors, ok: 1 }
+    const outcomes = await runStatements(context, deletes, (statement) => {
+      checkStatement(statement, ['q', 'limit', 'collation', 'hint'], 'delete.deletes')
+      const limit = toNumber(statement.limit)
+      if (limit !== 0 && limit !== 1)
+        fail(9, `The limit field in delete objects must be 0 or 1. Got ${limit}`)
+      return removeStatement(context.command.delete, statementQuery(context, statement), limit === 1)
     })
+    const n = outcomes.reduce((total, { changed }) => total + (changed?.matched ?? 0), 0)
+    return { n, ...writeErrors(outcomes), ok: 1 }
   },
 }
 

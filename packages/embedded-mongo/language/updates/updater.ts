@@ -1,11 +1,11 @@
 /** Updates compiled to functions from a document to the document after: operators, replacements and pipelines. */
 import type { Document } from 'bson'
 import { Int32, Long, Timestamp } from 'bson'
-import { calculate } from '../../values/arithmetic.ts'
 import { type Collation, compare, equal } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { bsonType, clone, fields, get, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
 import { checkPipeline, runPipeline } from '../aggregation/pipeline.ts'
+import { calculate } from '../expressions/arithmetic.ts'
 import { isOperators } from '../filters/matcher.ts'
 import { addToSet, pop, pull, pullAll, push } from './array-updates.ts'
 import { checkArrayFilters, compileArrayFilters, concretePaths } from './positional-paths.ts'

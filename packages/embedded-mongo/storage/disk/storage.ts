@@ -18,6 +18,15 @@ interface Job<T> {
   reject(error: unknown): void
 }
 
+interface Done {
+  job: Job<unknown>
+  done(): void
+}
+
+/** How long jobs run before others have their turn, and before what they have done is committed. */
+const SLICE_MS = 10
+const GROUP_MS = 100
+
 export class Storage implements View {
   readonly #db: RootDatabase<Buffer, Buffer>
   #queue: Job<unknown>[] = []
@@ -45,7 +54,7 @@ export class Storage implements View {
   }
 
   range(low: Buffer, high: Buffer, reverse = false): Iterable<Entry> {
-    return this.#range(low, high, reverse, {})
+    return this.#range(low, high, reverse, () => ({}))
   }
 
   /** Also what is decided and not on disk yet: to be compared with, never to be shown. */
@@ -54,13 +63,13 @@ export class Storage implements View {
   }
 
   /** Read in chunks that each start behind the last key, so that a suspended reader holds nothing open. */
-  *#range(low: Buffer, high: Buffer, reverse: boolean, options: object): Iterable<Entry> {
+  *#range(low: Buffer, high: Buffer, reverse: boolean, options: () => object): Iterable<Entry> {
     let [from, to] = [low, high]
     for (let limit = 32; ; limit = Math.min(2 * limit, CHUNK)) {
       const bounds = reverse
         ? { start: to, end: from, exclusiveStart: true, inclusiveEnd: true, reverse }
         : { start: from, end: to, exclusiveStart: from !== low }
-      const entries = [...this.#db.getRange({ ...bounds, limit, ...options })]
+      const entries = [...this.#db.getRange({ ...bounds, limit, ...options() })]
       yield* entries
       const last = entries.at(-1)
       if (!last || entries.length < limit) return
@@ -72,10 +81,18 @@ export class Storage implements View {
   snapshot(): Snapshot {
     this.#db.resetReadTxn()
     const transaction = this.#db.useReadTransaction()
+    let released = false
+    const held = () => {
+      if (released) throw new Error('the snapshot has been released')
+      return { transaction }
+    }
     return {
-      get: (key) => this.#db.get(key, { transaction }),
-      range: (low, high, reverse = false) => this.#range(low, high, reverse, { transaction }),
-      release: () => transaction.done(),
+      get: (key) => this.#db.get(key, held()),
+      range: (low, high, reverse = false) => this.#range(low, high, reverse, held),
+      release: () => {
+        released = true
+        transaction.done()
+      },
     }
   }
 
@@ -97,32 +114,44 @@ export class Storage implements View {
     this.#committing = undefined
   }
 
-  /** Group commit: all that is queued now becomes one durable transaction of lmdb. */
+  /** Group commit: what is queued now becomes one durable transaction of lmdb. */
   async #commit(): Promise<void> {
     const group = new Overlay(this)
-    const done: (() => void)[] = []
-    const jobs: Job<unknown>[] = []
-    for (const job of this.#queue.splice(0)) {
-      const changes = new Overlay(group)
-      try {
-        const value = job.run(changes)
-        changes.applyTo(group)
-        done.push(() => job.resolve(value))
-        jobs.push(job)
-      } catch (error) {
-        job.reject(error)
-      }
-    }
     this.#group = group
+    const jobs = await this.#runQueued(group)
     try {
       if (!group.empty) await this.#apply(group)
-      for (const resolve of done) resolve()
+      for (const { done } of jobs) done()
     } catch (error) {
       this.onFailedCommit()
-      for (const job of jobs) job.reject(error)
+      for (const { job } of jobs) job.reject(error)
     } finally {
       this.#group = undefined
     }
+  }
+
+  /** Runs what is queued, as far as one group should go, with turns for others between long jobs. */
+  async #runQueued(group: Overlay): Promise<Done[]> {
+    const jobs: Done[] = []
+    const begun = performance.now()
+    let slice = begun
+    for (let job = this.#queue.shift(); job; job = this.#queue.shift()) {
+      const { run, resolve, reject } = job
+      const changes = new Overlay(group)
+      try {
+        const value = run(changes)
+        changes.applyTo(group)
+        jobs.push({ job, done: () => resolve(value) })
+      } catch (error) {
+        reject(error)
+      }
+      const now = performance.now()
+      if (now - begun > GROUP_MS) break
+      if (now - slice < SLICE_MS) continue
+      await new Promise(setImmediate)
+      slice = performance.now()
+    }
+    return jobs
   }
 
   async #apply(group: Overlay): Promise<void> {

@@ -2,18 +2,29 @@
 import { randomBytes } from 'node:crypto'
 import { Long } from 'bson'
 import { fail } from '../../values/errors.ts'
+import { PAUSE, type Pace, type Step } from '../../values/steps.ts'
 
 const IDLE_MS = 600_000
 const BATCH_BYTES = 16 * 1024 * 1024
 
-interface Cursor {
+export interface Source {
   ns: string
   /** Encoded documents. */
-  documents: Iterator<Buffer>
+  documents: Iterable<Step<Buffer>>
+  /** That of the command; its time passes only while a batch is made. */
+  pace: Pace
+  /** The session and transaction it belongs to; nobody else may use it. */
+  owner?: string | undefined
+  /** Whether what it reads has been dropped. */
+  gone?: (() => boolean) | undefined
+}
+
+interface Cursor extends Omit<Source, 'documents'> {
+  documents: Iterator<Step<Buffer>>
   /** A document taken that did not fit into the last batch. */
   pending: Buffer | undefined
-  /** The session and transaction it belongs to; nobody else may use it. */
-  owner: string | undefined
+  /** What is left of its time. */
+  left: number
   touched: number
 }
 
@@ -27,31 +38,33 @@ export class Cursors {
   readonly #open = new Map<string, Cursor>()
 
   /** The first batch (size 0: an empty one); the cursor stays open when there may be more, unless `single`. */
-  start(ns: string, documents: Iterable<Buffer>, size: number, single: boolean, owner?: string): Batch {
+  async start(source: Source, size: number, single = false): Promise<Batch> {
     const cursor: Cursor = {
-      ns,
-      documents: documents[Symbol.iterator](),
+      ...source,
+      documents: source.documents[Symbol.iterator](),
       pending: undefined,
-      owner,
+      left: source.pace.left,
       touched: Date.now(),
     }
-    const { batch, finished } = size === 0 ? { batch: [], finished: false } : take(cursor, size)
-    if (finished || single) return { id: Long.ZERO, ns, documents: batch }
+    const { batch, finished } = size === 0 ? { batch: [], finished: false } : await take(cursor, size)
+    if (finished || single) return { id: Long.ZERO, ns: cursor.ns, documents: batch }
     this.#sweep()
     const id = Long.fromBigInt(randomBytes(8).readBigUInt64BE() >> 1n)
     this.#open.set(id.toString(), cursor)
-    return { id, ns, documents: batch }
+    return { id, ns: cursor.ns, documents: batch }
   }
 
-  /** @throws 43 */
-  next(id: Long, ns: string, size: number, owner?: string): Batch {
+  /** @throws 43, 175 when what it reads is gone */
+  async next(id: Long, ns: string, size: number, owner?: string): Promise<Batch> {
     const cursor = this.#open.get(id.toString())
     if (!cursor) return fail(43, `cursor id ${id} not found`)
     if (cursor.ns !== ns) fail(13, `getMore on '${ns}', but the cursor belongs to ${cursor.ns}`)
     if (cursor.owner !== owner)
       fail(50738, `Cannot run getMore on cursor ${id}, which was created in another session or transaction`)
     this.#open.delete(id.toString())
-    const { batch, finished } = take(cursor, size)
+    if (cursor.gone?.()) fail(175, `collection dropped. UUID of ${ns} has changed`)
+    cursor.pace.resume(cursor.left)
+    const { batch, finished } = await take(cursor, size)
     if (!finished) this.#open.set(id.toString(), cursor)
     return { id: finished ? Long.ZERO : id, ns, documents: batch }
   }
@@ -75,20 +88,27 @@ export class Cursors {
 }
 
 /** Up to `size` documents (0: as many as fit), never more than a message holds. */
-const take = (cursor: Cursor, size: number): { batch: Buffer[]; finished: boolean } => {
-  cursor.touched = Date.now()
+const take = async (cursor: Cursor, size: number): Promise<{ batch: Buffer[]; finished: boolean }> => {
   const batch: Buffer[] = []
   let bytes = 0
+  const stop = (finished: boolean) => {
+    cursor.touched = Date.now()
+    cursor.left = cursor.pace.left
+    return { batch, finished }
+  }
   while (size === 0 || batch.length < size) {
     const next = cursor.pending ?? cursor.documents.next().value
     cursor.pending = undefined
-    if (!next) return { batch, finished: true }
-    bytes += next.length
-    if (batch.length > 0 && bytes > BATCH_BYTES) {
-      cursor.pending = next
-      return { batch, finished: false }
+    if (next === PAUSE) await cursor.pace.rest()
+    else if (!next) return stop(true)
+    else {
+      bytes += next.length
+      if (batch.length > 0 && bytes > BATCH_BYTES) {
+        cursor.pending = next
+        return stop(false)
+      }
+      batch.push(next)
     }
-    batch.push(next)
   }
-  return { batch, finished: false }
+  return stop(false)
 }

@@ -4,7 +4,7 @@ import { compileFilter, type Predicate } from '../../language/filters/matcher.ts
 import { type SortPart, sortOrder, sortParts } from '../../language/results/sort.ts'
 import { collationOf } from '../../values/collation.ts'
 import type { Collation } from '../../values/compare.ts'
-import { fail } from '../../values/errors.ts'
+import { PAUSE, Pace, type Step, sortInSteps } from '../../values/steps.ts'
 import { decode } from '../../values/values.ts'
 import type { Collection } from '../collections/catalog.ts'
 import { type Match, readRecord, type StoredRecord, scanIndex, scanRecords } from '../collections/records.ts'
@@ -20,8 +20,8 @@ export interface Query {
   collation?: unknown
   hint?: unknown
   variables?: Document | undefined
-  /** Date.now() beyond which the command gives up. */
-  deadline?: number
+  /** Where to pause and when to give up; without it the search has its own. */
+  pace?: Pace
 }
 
 export interface Prepared {
@@ -56,17 +56,18 @@ export function* find(
   query: Query,
   prepared = prepare(collection ?? nowhere, query),
   examined: Examined = { keys: 0, documents: 0 },
-): Iterable<Match> {
+): Iterable<Step<Match>> {
   if (!collection) return
-  const { skip = 0, limit = 0 } = query
-  const found = matches(view, collection, query, prepared, examined)
+  const { skip = 0, limit = 0, pace = new Pace() } = query
+  const found = matches(view, collection, pace, prepared, examined)
   const ordered = prepared.plan.ordered
     ? found
-    : inOrder(view, collection, found, prepared, limit && skip + limit)
+    : inOrder(view, collection, found, prepared, limit && skip + limit, pace)
   let at = 0
   for (const match of ordered) {
-    if (at++ < skip) continue
+    if (match !== PAUSE && at++ < skip) continue
     yield match
+    if (match === PAUSE) continue
     if (limit && at >= skip + limit) return
   }
 }
@@ -74,12 +75,13 @@ export function* find(
 function* matches(
   view: View,
   collection: Collection,
-  { deadline = Number.POSITIVE_INFINITY }: Query,
+  pace: Pace,
   { plan, test }: Prepared,
   examined: Examined,
-): Iterable<Match> {
+): Iterable<Step<Match>> {
   for (const record of candidates(view, collection, plan, examined)) {
-    if ((++examined.documents & 255) === 0 && Date.now() > deadline) fail(50, 'operation exceeded time limit')
+    examined.documents++
+    if (pace.due()) yield PAUSE
     const document = decode(record.bytes)
     if (test(document)) yield { ...record, document }
   }
@@ -134,18 +136,26 @@ function* once(sources: Iterable<StoredRecord>[]): Iterable<StoredRecord> {
 function* inOrder(
   view: View,
   collection: Collection,
-  found: Iterable<Match>,
+  found: Iterable<Step<Match>>,
   { sort, collation }: Prepared,
   most: number,
-): Iterable<Match> {
+  pace: Pace,
+): Iterable<Step<Match>> {
   const order = sortOrder(sort, collation)
   const byValues = (a: Row, b: Row) => order.compare(a.values, b.values)
   let rows: Row[] = []
-  for (const { id, document } of found) {
+  for (const match of found) {
+    if (match === PAUSE) {
+      yield PAUSE
+      continue
+    }
+    const { id, document } = match
     rows.push({ id, values: order.values(document) })
-    if (most > 0 && rows.length >= 2 * most + 1000) rows = rows.sort(byValues).slice(0, most)
+    if (most > 0 && rows.length >= 2 * most + 1000)
+      rows = (yield* sortInSteps(rows, byValues, pace)).slice(0, most)
   }
-  for (const { id } of rows.sort(byValues)) {
+  for (const { id } of yield* sortInSteps(rows, byValues, pace)) {
+    if (pace.due()) yield PAUSE
     const bytes = readRecord(view, collection, id)
     if (bytes) yield { id, bytes, document: decode(bytes) }
   }

@@ -1,7 +1,7 @@
 /** $inc and $mul on BSON numbers: whole numbers stay whole, decimals exact, an Int32 that overflows becomes a Long. */
 import { Decimal128, Double, Int32, Long } from 'bson'
-import { fail } from './errors.ts'
-import { bsonType, toNumber } from './values.ts'
+import { fail } from '../../values/errors.ts'
+import { bsonType, toNumber } from '../../values/values.ts'
 
 type Calculation = 'add' | 'multiply'
 

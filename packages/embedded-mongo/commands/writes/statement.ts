@@ -1,0 +1,206 @@
+/** How a statement of a write command runs: at once when it is short, else in slices with others' work in between. */
+import type { Document } from 'bson'
+import type { Collection } from '../../storage/collections/catalog.ts'
+import { type Match, readRecord } from '../../storage/collections/records.ts'
+import type { WritableView } from '../../storage/disk/overlay.ts'
+import { find, prepare, type Query } from '../../storage/queries/query.ts'
+import { Blocked } from '../../storage/transactions.ts'
+import { asCommandError, type CommandError, fail } from '../../values/errors.ts'
+import { atOnce, eachItem } from '../../values/steps.ts'
+import { decode } from '../../values/values.ts'
+import type { Context } from '../context.ts'
+
+/** What a statement has done. */
+export interface Changed {
+  matched: number
+  modified: number
+  before?: Document | undefined
+  after?: Document | undefined
+  upsertedId?: unknown
+}
+
+/** What a statement does with what it finds. */
+interface Change {
+  each(view: WritableView, match: Match, changed: Changed): void
+  /** When it finds nothing. */
+  none?(view: WritableView, changed: Changed): void
+}
+
+export interface Statement {
+  /** The name of its collection. */
+  name: string
+  query: Query
+  /** It changes the first document that it finds, not all. */
+  single: boolean
+  change(collection: Collection): Change
+}
+
+/** More than this is changed in slices, even if it was found quickly. */
+const MOST_AT_ONCE = 500
+const MOST_ATTEMPTS = 100
+
+const nothing = (): Changed => ({ matched: 0, modified: 0 })
+
+/** All of it; undefined, with nothing changed, when it takes longer than others should wait. */
+export const runAtOnce = (
+  context: Context,
+  view: WritableView,
+  statement: Statement,
+): Changed | undefined => {
+  const collection = context.find(statement.name)
+  if (!collection) return nothing()
+  const change = statement.change(collection)
+  const changed = nothing()
+  const matches = atOnce(find(view, collection, { ...statement.query, limit: statement.single ? 1 : 0 }))
+  if (!matches || matches.length > MOST_AT_ONCE) return undefined
+  for (const match of matches) change.each(view, match, changed)
+  if (matches.length === 0) change.none?.(view, changed)
+  return changed
+}
+
+/** Finds first and then changes, a slice at a time, what still is as it was asked for. */
+export const runInSlices = async (context: Context, statement: Statement): Promise<Changed> => {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+    const ids = await findIds(context, statement)
+    const changed = await changeAll(context, statement, ids)
+    if (changed.matched > 0 || ids.length === 0 || !statement.single) return changed
+  }
+  return fail(112, 'WriteConflict: what was found changed again and again')
+}
+
+const findIds = async (
+  { view, find: collectionOf, pace }: Context,
+  statement: Statement,
+): Promise<Buffer[]> => {
+  const collection = collectionOf(statement.name)
+  const ids: Buffer[] = []
+  const query = { ...statement.query, limit: statement.single ? 1 : 0 }
+  await eachItem(find(view, collection, query), pace, ({ id }) => {
+    // A copy of its own, so that the records' bytes do not stay.
+    ids.push(Buffer.from(id))
+  })
+  return ids
+}
+
+interface Slice {
+  /** The position of the next id. */
+  at: number
+  changed: Changed
+  error?: unknown
+}
+
+const changeAll = async (context: Context, statement: Statement, ids: Buffer[]): Promise<Changed> => {
+  let changed = nothing()
+  let at = 0
+  do {
+    const slice = await context.write((view) => changeSome(context, view, statement, ids, at))
+    // What went before the fault stays, as it does on a real server.
+    if (slice.error) throw slice.error
+    at = slice.at
+    const { matched, modified, ...rest } = slice.changed
+    changed = {
+      ...changed,
+      ...rest,
+      matched: changed.matched + matched,
+      modified: changed.modified + modified,
+    }
+    await context.pace.rest()
+  } while (at < ids.length)
+  return changed
+}
+
+const changeSome = (
+  context: Context,
+  view: WritableView,
+  statement: Statement,
+  ids: Buffer[],
+  from: number,
+): Slice => {
+  const collection = context.find(statement.name)
+  const slice: Slice = { at: ids.length, changed: nothing() }
+  if (!collection) return slice
+  const { test } = prepare(collection, statement.query)
+  const change = statement.change(collection)
+  try {
+    if (ids.length === 0) change.none?.(view, slice.changed)
+    for (let at = from; at < ids.length; at++) {
+      if (at > from && context.pace.due()) return { ...slice, at }
+      const id = ids[at] as Buffer
+      const bytes = readRecord(view, collection, id)
+      const document = bytes && decode(bytes)
+      if (document && test(document)) change.each(view, { id, bytes, document }, slice.changed)
+    }
+  } catch (error) {
+    if (error instanceof Blocked) throw error
+    slice.error = error
+  }
+  return slice
+}
+
+export interface Outcome {
+  index: number
+  changed?: Changed
+  error?: CommandError
+}
+
+/** One statement in a job; undefined when it needs slices. */
+type RunOne = (view: WritableView, index: number) => Changed | undefined
+
+/** Runs the statements of a batch, as many in one job as fit into a slice; the first fault ends an ordered batch. */
+export const runBatch = async (
+  context: Context,
+  count: number,
+  runOne: RunOne,
+  longer: (index: number) => Promise<Changed>,
+): Promise<Outcome[]> => {
+  const ordered = context.command.ordered !== false
+  const outcomes: Outcome[] = []
+  const failed = () => ordered && outcomes.some(({ error }) => error)
+  while (outcomes.length < count && !failed()) {
+    const from = outcomes.length
+    const some = await context.write((view) => runSome(context, view, from, count, runOne, ordered))
+    if (some.length === 0) some.push(await settle(context, from, () => longer(from)))
+    outcomes.push(...some)
+    if (outcomes.length < count) await context.pace.rest()
+  }
+  return outcomes
+}
+
+const runSome = (
+  context: Context,
+  view: WritableView,
+  from: number,
+  count: number,
+  runOne: RunOne,
+  ordered: boolean,
+): Outcome[] => {
+  const outcomes: Outcome[] = []
+  for (let index = from; index < count; index++) {
+    if (index > from && context.pace.due()) break
+    try {
+      const changed = runOne(view, index)
+      if (!changed) break
+      outcomes.push({ index, changed })
+    } catch (error) {
+      outcomes.push({ index, error: statementFault(context, error) })
+      if (ordered) break
+    }
+  }
+  return outcomes
+}
+
+const settle = async (context: Context, index: number, run: () => Promise<Changed>): Promise<Outcome> => {
+  try {
+    return { index, changed: await run() }
+  } catch (error) {
+    return { index, error: statementFault(context, error) }
+  }
+}
+
+/** In a transaction a failed statement undoes it all; a blocked one runs again, and time is over for the command. */
+const statementFault = (context: Context, error: unknown): CommandError => {
+  if (context.inTransaction || error instanceof Blocked) throw error
+  const fault = asCommandError(error)
+  if (fault.code === 50) throw fault
+  return fault
+}
