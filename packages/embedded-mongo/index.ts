@@ -3,14 +3,19 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
+export { restoreBackup } from './storage/disk/backup.ts'
+
 export interface EmbeddedMongo {
   uri: string
   pid: number
-  /** Finishes what runs, closes the data and ends the process. */
+  /** Finishes what runs, closes the data and ends the process; kills it when that takes more than 10 seconds. */
   stop(): Promise<void>
   /** The exit code, however it comes to end (-1: by a signal). */
   exited: Promise<number>
 }
+
+/** What was acknowledged is on disk: a process that does not stop loses nothing when it is killed. */
+const PATIENCE_MS = 10_000
 
 type Message = { ready: true; uri: string } | { error: string }
 
@@ -42,7 +47,9 @@ export const startEmbeddedMongo = async ({
     exited,
     stop: async () => {
       child.kill('SIGTERM')
+      const killing = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
       await exited
+      clearTimeout(killing)
     },
   }
 }

@@ -1,13 +1,11 @@
 /** Databases, collections and indexes: made, listed, renamed, dropped. */
 import type { Document } from 'bson'
 import { compileFilter } from '../language/filters/matcher.ts'
-import { type Collection, checkNamespace, describe } from '../storage/collections/catalog.ts'
-import type { Index } from '../storage/collections/indexes.ts'
-import { fillIndex } from '../storage/collections/records.ts'
+import { checkNamespace, describe } from '../storage/collections/catalog.ts'
 import { findIndex } from '../storage/queries/planner.ts'
 import { collationOf } from '../values/collation.ts'
 import { fail } from '../values/errors.ts'
-import { encode, isNullish, isObject, truthy } from '../values/values.ts'
+import { encode, isNullish, truthy } from '../values/values.ts'
 import { type Command, cursorReply, target } from './context.ts'
 
 const refusedOptions =
@@ -137,74 +135,6 @@ const listDatabases: Command = {
   },
 }
 
-const createIndexes: Command = {
-  options: 'indexes commitQuorum',
-  async run(context) {
-    const { engine, db, command } = context
-    const specs: Document[] =
-      Array.isArray(command.indexes) && command.indexes.every(isObject)
-        ? command.indexes
-        : fail(14, "BSON field 'createIndexes.indexes' must be an array of objects")
-    if (specs.length === 0) fail(2, 'Must specify at least one index to create')
-    const { ns, collection: before } = target(context, 'createIndexes')
-    const { indexes } = await engine.ensure(db, command.createIndexes)
-    const numIndexesBefore = indexes.length
-    let built: Index[] = []
-    const after = await engine.changeDefinition(ns, (view, collection) => {
-      const fresh = engine.catalog.newIndexes(collection, specs)
-      if (fresh.length === 0) return collection
-      built = fresh.map((spec) => ({ ...engine.catalog.newIndex(view, spec), ready: false }))
-      for (const index of built) fillIndex(view, collection, index)
-      return engine.catalog.setIndexes(view, collection, [...collection.indexes, ...built])
-    })
-    for (const index of built) index.ready = true
-    const numIndexesAfter = after.indexes.length
-    const note = numIndexesAfter === numIndexesBefore ? { note: 'all indexes already exist' } : {}
-    return { numIndexesBefore, numIndexesAfter, createdCollectionAutomatically: !before, ...note, ok: 1 }
-  },
-}
-
-const listIndexes: Command = {
-  options: 'cursor',
-  async run(context) {
-    const { engine, pace } = context
-    const { ns } = target(context, 'listIndexes')
-    const documents = engine.catalog.get(ns).indexes.map(({ spec }) => encode(spec))
-    return cursorReply(await engine.cursors.start({ ns, documents, pace }, 1e6, true), 'firstBatch')
-  },
-}
-
-const dropIndexes: Command = {
-  options: 'index',
-  async run(context) {
-    const { engine, command } = context
-    const { ns } = target(context, 'dropIndexes')
-    const nIndexesWas = engine.catalog.get(ns).indexes.length
-    await engine.changeDefinition(ns, (view, collection) => {
-      const dropped = indexesToDrop(collection, command.index)
-      engine.discard(view, dropped)
-      engine.catalog.setIndexes(
-        view,
-        collection,
-        collection.indexes.filter((index) => !dropped.includes(index)),
-      )
-    })
-    return { nIndexesWas, ok: 1 }
-  },
-}
-
-const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {
-  if (wanted === '*') return collection.indexes.filter(({ name }) => name !== '_id_')
-  const names = Array.isArray(wanted) ? wanted : [wanted]
-  return names.map((name) => {
-    const index =
-      findIndex(collection, name) ??
-      fail(27, `index not found with name [${typeof name === 'string' ? name : JSON.stringify(name)}]`)
-    if (index.name === '_id_') fail(72, 'cannot drop _id index')
-    return index
-  })
-}
-
 export const definitions: Record<string, Command> = {
   create,
   drop,
@@ -213,8 +143,4 @@ export const definitions: Record<string, Command> = {
   collMod,
   listCollections,
   listDatabases,
-  createIndexes,
-  listIndexes,
-  dropIndexes,
-  deleteIndexes: dropIndexes,
 }

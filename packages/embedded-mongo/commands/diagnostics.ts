@@ -1,5 +1,6 @@
 /** What a driver, a monitor or an administrator asks about the server itself. */
 import type { Document } from 'bson'
+import { writeBackup } from '../storage/disk/backup.ts'
 import { fail } from '../values/errors.ts'
 import { toNumber } from '../values/values.ts'
 import type { Command, Context } from './context.ts'
@@ -82,6 +83,18 @@ const setParameter: Command = {
   },
 }
 
+/** This engine's own: a copy of all databases into an empty directory of this machine, while everything goes on. */
+const backup: Command = {
+  options: 'directory',
+  async run({ engine, db, command }) {
+    if (db !== 'admin') fail(13, 'backup may only be run against the admin database.')
+    if (typeof command.directory !== 'string')
+      return fail(14, "BSON field 'backup.directory' must be a string")
+    const receipt = await writeBackup(command.directory, (file) => engine.storage.copyTo(file))
+    return { ...receipt, ok: 1 }
+  },
+}
+
 export const diagnostics: Record<string, Command> = {
   hello,
   isMaster: hello,
@@ -93,4 +106,5 @@ export const diagnostics: Record<string, Command> = {
   connectionStatus,
   getParameter,
   setParameter,
+  backup,
 }

@@ -2,8 +2,9 @@
 
 import { fail } from '../values/errors.ts'
 import type { Pace } from '../values/steps.ts'
-import { Catalog, type Collection, checkNamespace, spaceBounds } from './collections/catalog.ts'
-import { markDiscarded, purgeSome, RecordIds, scanIndex, scanRecords } from './collections/records.ts'
+import { Catalog, type Collection, checkNamespace } from './collections/catalog.ts'
+import type { Index } from './collections/indexes.ts'
+import { markDiscarded, purgeSome, RecordIds } from './collections/records.ts'
 import type { WritableView } from './disk/overlay.ts'
 import { Storage } from './disk/storage.ts'
 import { Cursors } from './queries/cursors.ts'
@@ -21,6 +22,7 @@ export class Engine {
   ttlSleepSeconds = 60
 
   #closing = false
+  readonly #builds = new Map<string, Promise<unknown>>()
   #purging: Promise<void> | undefined
 
   constructor(file: string) {
@@ -28,17 +30,6 @@ export class Engine {
     this.catalog.load(this.storage)
     this.storage.onFailedCommit = () => this.catalog.load(this.storage)
     this.transactions = new Transactions(this.storage)
-  }
-
-  /** Reads everything. @throws what lmdb says about a page that is not there, or about a record that is cut */
-  verify(): void {
-    for (const collection of this.catalog.list()) {
-      for (const { bytes } of scanRecords(this.storage, collection))
-        if (bytes.length < 5 || bytes.readInt32LE(0) !== bytes.length)
-          throw new Error(`a record of ${collection.ns} is cut`)
-      for (const index of collection.indexes)
-        for (const _ of scanIndex(this.storage, index, ...spaceBounds(index.space)));
-    }
   }
 
   /** A write outside transactions: waits, without having changed anything, while a transaction claims what it touches. */
@@ -76,6 +67,37 @@ export class Engine {
   drop(view: WritableView, collection: Collection): void {
     this.discard(view, [collection, ...collection.indexes])
     this.catalog.drop(view, collection)
+  }
+
+  dropIndexes(view: WritableView, collection: Collection, dropped: readonly Index[]): void {
+    const known = collection.indexes.filter((index) => dropped.includes(index))
+    this.discard(view, known)
+    this.catalog.setIndexes(
+      view,
+      collection,
+      collection.indexes.filter((index) => !known.includes(index)),
+    )
+  }
+
+  /** One build of indexes at a time in a collection: who asks for the same one waits until it is there. */
+  async building<T>(ns: string, run: () => Promise<T>): Promise<T> {
+    const before = this.#builds.get(ns)
+    const mine = (before ?? Promise.resolve()).catch(() => {}).then(run)
+    this.#builds.set(ns, mine)
+    try {
+      return await mine
+    } finally {
+      if (this.#builds.get(ns) === mine) this.#builds.delete(ns)
+    }
+  }
+
+  /** Drops the indexes whose filling was cut off by the end of the process. */
+  async dropUnfinished(): Promise<void> {
+    for (const { ns, indexes } of this.catalog.list()) {
+      const unfinished = indexes.filter(({ ready }) => !ready)
+      if (unfinished.length > 0)
+        await this.changeDefinition(ns, (view, collection) => this.dropIndexes(view, collection, unfinished))
+    }
   }
 
   /** Notes spaces whose bytes nobody needs any more. */

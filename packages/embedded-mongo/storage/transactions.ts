@@ -123,6 +123,7 @@ export class Transactions {
     return {
       get: (key) => view.get(key),
       range: (low, high, reverse) => view.range(low, high, reverse),
+      count: (low, high) => view.count(low, high),
       put: (key, value) => {
         check(key)
         view.put(key, value)

@@ -238,6 +238,42 @@ describe('the process', () => {
     await (await startEmbeddedMongo({ dataDir })).stop()
   })
 
+  it("an engine that is too busy to hear of its parent's end ends all the same", async () => {
+    const script = `import { startEmbeddedMongo } from ${JSON.stringify(index)}
+      const engine = await startEmbeddedMongo({ dataDir: ${JSON.stringify(dataDir)} })
+      process.stdout.write(engine.uri + ' ' + engine.pid)
+      setInterval(() => {}, 1000)`
+    const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const [said] = await once(parent.stdout, 'data')
+    const [uri, pid] = String(said).split(' ')
+    const client = new MongoClient(String(uri))
+    const nested = (depth: number): Document =>
+      depth === 0 ? { $add: [1, 1] } : { $map: { input: { $range: [0, 2000] }, in: nested(depth - 1) } }
+    await client.db('test').collection('one').insertOne({})
+    const busy = client
+      .db('test')
+      .collection('one')
+      .aggregate([{ $project: { a: nested(4) } }])
+      .toArray()
+    await Promise.race([sleep(500), assert.rejects(busy)])
+    parent.kill('SIGKILL')
+    for (let i = 0; i < 80 && alive(Number(pid)); i++) await sleep(50)
+    assert.equal(alive(Number(pid)), false)
+    await client.close(true)
+    await assert.rejects(busy)
+  })
+
+  it('stop() kills an engine that does not stop by itself', async () => {
+    const engine = await startEmbeddedMongo({ dataDir })
+    process.kill(engine.pid, 'SIGSTOP')
+    const begun = performance.now()
+    await engine.stop()
+    assert.equal(await engine.exited, -1)
+    assert.ok(performance.now() - begun < 15_000)
+  }).timeout(30_000)
+
   it('bad bytes end their connection and nothing else', async () => {
     const server = await startEmbeddedMongo({ dataDir })
     const port = Number(new URL(server.uri).port)

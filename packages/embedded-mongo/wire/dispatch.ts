@@ -3,6 +3,7 @@ import type { Document } from 'bson'
 import type { Command, Context } from '../commands/context.ts'
 import { definitions } from '../commands/definitions.ts'
 import { diagnostics } from '../commands/diagnostics.ts'
+import { indexes } from '../commands/indexes.ts'
 import { aggregate } from '../commands/reads/aggregate.ts'
 import { explain } from '../commands/reads/explain.ts'
 import { reads } from '../commands/reads/reads.ts'
@@ -13,13 +14,14 @@ import type { Engine } from '../storage/engine.ts'
 import type { Transaction } from '../storage/transactions.ts'
 import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
 import { Pace } from '../values/steps.ts'
-import { integer, isNullish, isObject, toBigInt, truthy } from '../values/values.ts'
+import { encode, integer, isNullish, isObject, toBigInt, truthy } from '../values/values.ts'
 
 const commands: Record<string, Command> = {
   ...diagnostics,
   ...reads,
   ...writes,
   ...definitions,
+  ...indexes,
   ...sessions,
   aggregate,
   explain,
@@ -57,13 +59,14 @@ export class Dispatcher {
   }
 
   /** Never throws. */
-  async run(request: Document, connectionId: number): Promise<Document | Buffer> {
+  async run(request: Document, connectionId: number): Promise<Buffer> {
     try {
-      return await this.#run(request, connectionId)
+      const reply = await this.#run(request, connectionId)
+      return Buffer.isBuffer(reply) ? reply : encode(reply)
     } catch (error) {
       const fault = asCommandError(error)
       if (fault.code === 1) process.stderr.write(`embedded-mongo: ${(error as Error).stack}\n`)
-      return fault.reply()
+      return encode(fault.reply())
     }
   }
 

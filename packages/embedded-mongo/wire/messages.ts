@@ -1,6 +1,6 @@
 /** MongoDB's wire protocol: bytes in, commands out, and the way back. */
 import { type Document, deserialize } from 'bson'
-import { decode, encode } from '../values/values.ts'
+import { decode } from '../values/values.ts'
 
 const LARGEST_MESSAGE = 48_000_000
 const HEADER = 16
@@ -114,8 +114,7 @@ const parseQuery = (message: Buffer): Request => {
 
 let lastId = 0
 
-export const formatReply = (request: Request, reply: Document | Buffer): Buffer => {
-  const body = Buffer.isBuffer(reply) ? reply : encode(reply)
+export const formatReply = (request: Request, body: Buffer): Buffer => {
   // OP_MSG: no flags, one section of kind 0. OP_REPLY: "await capable", no cursor, from 0, one document.
   const start = HEADER + (request.legacy ? 20 : 5)
   const message = Buffer.allocUnsafe(start + body.length).fill(0, HEADER, start)

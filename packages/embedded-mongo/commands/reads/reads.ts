@@ -4,12 +4,12 @@ import { compileProjection } from '../../language/results/projection.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import { encodeKey } from '../../storage/collections/key-codec.ts'
 import { countRecords, type Match } from '../../storage/collections/records.ts'
-import { find, type Query } from '../../storage/queries/query.ts'
+import { find, prepare, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
 import { eachItem, PAUSE, type Step } from '../../values/steps.ts'
-import { bsonType, encode, integer, isNumeric, toNumber, truthy } from '../../values/values.ts'
+import { bsonType, encode, integer, isNullish, isNumeric, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, cursorReply, target } from '../context.ts'
 
 export const FIRST_BATCH = 101
@@ -96,14 +96,19 @@ const killCursors: Command = {
 export const countMatches = async (context: Context, name: string, query: Query): Promise<number> => {
   const collection = context.find(name)
   const { skip = 0, limit = 0 } = query
-  if (!collection || Object.keys(query.filter).length > 0) {
+  const all = collection && Object.keys(query.filter).length === 0 && isNullish(query.hint)
+  const plan = collection && !all ? prepare(collection, query).plan : undefined
+  if (!all && !plan?.covered) {
     let found = 0
     await eachItem(find(context.view, collection, query), context.pace, () => {
       found++
     })
     return found
   }
-  const rest = Math.max(0, countRecords(context.view, collection) - skip)
+  const counted = plan
+    ? plan.bounds.reduce((sum, [low, high]) => sum + context.view.count(low, high), 0)
+    : countRecords(context.view, collection as Collection)
+  const rest = Math.max(0, counted - skip)
   return limit ? Math.min(rest, limit) : rest
 }
 

@@ -148,7 +148,7 @@ const toStored = ({ ns, db, name, uuid, options, space, indexes }: Collection): 
   uuid,
   options,
   space,
-  indexes: indexes.map((index) => ({ spec: index.spec, space: index.space })),
+  indexes: indexes.map(({ spec, space, ready }) => ({ spec, space, ...(!ready && { building: true }) })),
 })
 
 const fromStored = (view: View, stored: Document): Collection => ({
@@ -159,8 +159,9 @@ const fromStored = (view: View, stored: Document): Collection => ({
   options: stored.options,
   space: toNumber(stored.space),
   version: 0,
-  indexes: (stored.indexes as Document[]).map(({ spec, space }) => {
+  indexes: (stored.indexes as Document[]).map(({ spec, space, building }) => {
     const index = buildIndex(spec, toNumber(space))
+    index.ready = building !== true
     for (const flag of ['multikey', 'cut'] as const)
       index[flag] = view.get(flagKey(index, flag)) !== undefined
     return index

@@ -2,10 +2,12 @@
 import { type Document, ObjectId } from 'bson'
 import { equal } from '../../values/compare.ts'
 import { CommandError } from '../../values/errors.ts'
+import type { Pace } from '../../values/steps.ts'
 import { bsonType, decode, get } from '../../values/values.ts'
 import type { View, WritableView } from '../disk/overlay.ts'
 import { type Collection, inSpace, raiseFlag, spaceBounds } from './catalog.ts'
 import { type Index, indexKeys } from './indexes.ts'
+import { after } from './key-codec.ts'
 
 const ID_BYTES = 6
 const nothing = Buffer.alloc(0)
@@ -79,13 +81,31 @@ const entriesOf = (index: Index, view: WritableView, document: Document): EntryC
   })
 }
 
+/** The entries that a document has, as they lie in the data file. */
+export const indexEntries = (
+  indexes: readonly Index[],
+  id: Buffer,
+  document: Document,
+): { index: Index; key: Buffer; value: Buffer }[] =>
+  indexes.flatMap((index) =>
+    indexKeys(index, document).keys.map(({ bytes }) => {
+      const key = inSpace(index.space, bytes)
+      return index.unique
+        ? { index, key, value: id }
+        : { index, key: Buffer.concat([key, id]), value: nothing }
+    }),
+  )
+
 const putEntry = (view: WritableView, { index, key }: EntryChange, id: Buffer): void => {
   if (index.unique) view.put(key, id)
   else view.put(Buffer.concat([key, id]), nothing)
 }
 
-const removeEntry = (view: WritableView, { index, key }: EntryChange, id: Buffer): void =>
-  view.remove(index.unique ? key : Buffer.concat([key, id]))
+const removeEntry = (view: WritableView, { index, key }: EntryChange, id: Buffer): void => {
+  if (!index.unique) view.remove(Buffer.concat([key, id]))
+  // While a unique index is being filled, the key may be another document's.
+  else if (index.ready || view.get(key)?.equals(id)) view.remove(key)
+}
 
 /** @throws 11000 before anything is changed */
 const checkUnique = (view: View, collection: Collection, changes: EntryChange[], id: Buffer): void => {
@@ -141,13 +161,23 @@ const removeRecord = (view: WritableView, collection: Collection, { id, document
   view.remove(recordKey(collection, id))
 }
 
-/** Fills a new index from what the collection holds. @throws 11000 */
-export const fillIndex = (view: WritableView, collection: Collection, index: Index): void => {
-  for (const { id, bytes } of scanRecords(view, collection)) {
-    const added = entriesOf(index, view, decode(bytes))
+/** Fills new indexes from the records behind `from`; the last one done when it is others' turn. @throws 11000 */
+export const fillIndexes = (
+  view: WritableView,
+  collection: Collection,
+  indexes: readonly Index[],
+  from: Buffer | undefined,
+  pace: Pace,
+): Buffer | undefined => {
+  const [low, high] = spaceBounds(collection.space)
+  for (const { key, value } of view.range(from ? after(recordKey(collection, from)) : low, high)) {
+    const id = key.subarray(4)
+    const added = entries(indexes, view, decode(value))
     checkUnique(view, collection, added, id)
     for (const entry of added) putEntry(view, entry, id)
+    if (pace.due()) return id
   }
+  return undefined
 }
 
 const countKey = ({ space }: { space: number }): Buffer => inSpace(0, Buffer.from(`#${space}`))
@@ -180,6 +210,9 @@ const PURGED_AT_ONCE = 2000
 /** Notes a space, and the count kept under its name, as rubbish. */
 export const markDiscarded = (view: WritableView, space: number): void =>
   view.put(discardedKey(space), Buffer.from(String(space)))
+
+export const discardedSpaces = (view: View): number[] =>
+  [...view.range(discardedKey(0), inSpace(0, Buffer.from('e')))].map(({ value }) => Number(value))
 
 /** Removes some bytes of a discarded space; false when nothing is left to remove. */
 export const purgeSome = (view: WritableView): boolean => {

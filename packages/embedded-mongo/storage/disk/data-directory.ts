@@ -11,14 +11,18 @@ import {
   rmSync,
   statSync,
   truncateSync,
+  writeFileSync,
   writeSync,
 } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 
-const FORMAT = 1
-const MARKER = 'embedded-mongo.json'
-const DATA = 'data.mdb'
+export const FORMAT = 1
+export const MARKER = 'embedded-mongo.json'
+export const DATA = 'data.mdb'
+const READERS = 'data.mdb-lock'
+const READERS_BYTES = 700_000
+const STATE = 'data.mdb.state'
 const LOCK = 'lock.sock'
 /** While it is there, nobody has seen that the data file is whole. */
 const UNVERIFIED = 'data.mdb.unverified'
@@ -28,10 +32,14 @@ export class StartFault extends Error {}
 
 export interface DataDirectory {
   file: string
-  /** The file was shorter than it says it is: its contents must be verified. */
-  suspect: boolean
-  /** Says that the data file is whole: from now on its absence is damage. */
+  /**
+   * Why the file should not simply be believed: it was left by a process that did not close it, or it is not the
+   * file that was here before, or shorter than it says it is.
+   */
+  doubt: 'unclean' | 'copied' | undefined
+  /** Says that the data file is whole and in use: from now on its absence is damage. */
   confirm(): void
+  /** Says that the data file has been closed, and lets others have the directory. */
   release(): void
 }
 
@@ -49,8 +57,14 @@ export const openDataDirectory = async (directory: string): Promise<DataDirector
     const present = existsSync(DATA)
     if (confirmed && !present)
       throw new StartFault(`data directory ${directory} is damaged: ${DATA} is missing`)
-    const suspect = present && checkDataFile(directory)
-    return { file: join(process.cwd(), DATA), suspect, confirm, release: () => lock.close() }
+    const cut = present && checkDataFile(directory)
+    const doubt = present ? (cut ? 'copied' : doubtOf(confirmed)) : undefined
+    reserve()
+    const release = () => {
+      withRoom(() => writeState(false))
+      lock.close()
+    }
+    return { file: join(process.cwd(), DATA), doubt, confirm: () => confirm(confirmed), release }
   } catch (error) {
     lock.close()
     throw error
@@ -131,13 +145,53 @@ const checkFormat = (directory: string): boolean => {
   return true
 }
 
-const confirm = (): void => {
-  const file = openSync(`${MARKER}.new`, 'w', 0o600)
-  writeSync(file, `${JSON.stringify({ format: FORMAT })}\n`)
+const confirm = (confirmed: boolean): void => {
+  if (!confirmed) replaceFile(MARKER, { format: FORMAT })
+  rmSync(UNVERIFIED, { force: true })
+  withRoom(() => writeState(true))
+}
+
+export const replaceFile = (name: string, content: object): void => {
+  const file = openSync(`${name}.new`, 'w', 0o600)
+  writeSync(file, `${JSON.stringify(content)}\n`)
   fsyncSync(file)
   closeSync(file)
-  renameSync(`${MARKER}.new`, MARKER)
-  rmSync(UNVERIFIED, { force: true })
+  renameSync(`${name}.new`, name)
+}
+
+/** A full disk must not keep anyone from reading. */
+const withRoom = (run: () => void): void => {
+  try {
+    run()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  }
+}
+
+/** Which file lies here, so that a copy is known as one, and whether it is in use. */
+const writeState = (open: boolean): void => {
+  const { ino, mtimeMs } = statSync(DATA)
+  replaceFile(STATE, { open, file: ino, changed: mtimeMs })
+}
+
+const doubtOf = (confirmed: boolean): DataDirectory['doubt'] => {
+  if (!confirmed) return 'copied'
+  // Data files of earlier versions have no state beside them.
+  if (!existsSync(STATE)) return 'unclean'
+  try {
+    const { open, file, changed } = JSON.parse(readFileSync(STATE, 'utf8'))
+    const { ino, mtimeMs } = statSync(DATA)
+    if (file !== ino || (!open && changed !== mtimeMs)) return 'copied'
+    return open ? 'unclean' : undefined
+  } catch {
+    return 'copied'
+  }
+}
+
+/** lmdb maps its table of readers into memory and dies when a page of it finds no room: its room is taken first. */
+const reserve = (): void => {
+  const size = existsSync(READERS) ? statSync(READERS).blocks * 512 : 0
+  if (size < READERS_BYTES) withRoom(() => writeFileSync(READERS, Buffer.alloc(READERS_BYTES)))
 }
 
 /**

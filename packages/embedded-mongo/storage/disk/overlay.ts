@@ -10,6 +10,8 @@ export interface View {
   get(key: Buffer): Buffer | undefined
   /** Entries with low <= key < high, in key order or its reverse. */
   range(low: Buffer, high: Buffer, reverse?: boolean): Iterable<Entry>
+  /** How many entries there are with low <= key < high. */
+  count(low: Buffer, high: Buffer): number
 }
 
 export interface WritableView extends View {
@@ -70,6 +72,13 @@ export class Overlay implements WritableView {
     const own = this.#own(low, high)
     const below = this.#below.range(low, high, reverse)
     return own.length === 0 ? below : merge(below, reverse ? own.reverse() : own, reverse)
+  }
+
+  count(low: Buffer, high: Buffer): number {
+    let found = this.#below.count(low, high)
+    for (const { key, value } of this.#own(low, high))
+      found += (value ? 1 : 0) - (this.#below.get(key) ? 1 : 0)
+    return found
   }
 
   /** Own changes in the range, copied: the range stays as it was when the reader asked. */

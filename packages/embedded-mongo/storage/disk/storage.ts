@@ -1,5 +1,7 @@
 /** Bytes on disk: one ordered key space in lmdb, written in groups, each durable before it is acknowledged. */
+import { statfsSync } from 'node:fs'
 import { open, type RootDatabase } from 'lmdb'
+import { CommandError } from '../../values/errors.ts'
 import { type Entry, Overlay, type View, type WritableView } from './overlay.ts'
 
 const CHUNK = 512
@@ -23,12 +25,19 @@ interface Done {
   done(): void
 }
 
+/** Less room than this, and a commit that failed has failed for want of it. */
+const NEARLY_FULL = 2 ** 20
+
+const noSpace = () =>
+  new CommandError(14031, 'no space left on the disk that holds the data; nothing was written')
+
 /** How long jobs run before others have their turn, and before what they have done is committed. */
 const SLICE_MS = 10
 const GROUP_MS = 100
 
 export class Storage implements View {
   readonly #db: RootDatabase<Buffer, Buffer>
+  readonly #file: string
   #queue: Job<unknown>[] = []
   #committing: Promise<void> | undefined
   /** What is on its way to the disk. */
@@ -38,6 +47,7 @@ export class Storage implements View {
   onFailedCommit: () => void = () => {}
 
   constructor(file: string) {
+    this.#file = file
     this.#db = open<Buffer, Buffer>({
       path: file,
       encoding: 'binary',
@@ -55,6 +65,10 @@ export class Storage implements View {
 
   range(low: Buffer, high: Buffer, reverse = false): Iterable<Entry> {
     return this.#range(low, high, reverse, () => ({}))
+  }
+
+  count(low: Buffer, high: Buffer): number {
+    return this.#db.getKeysCount({ start: low, end: high })
   }
 
   /** Also what is decided and not on disk yet: to be compared with, never to be shown. */
@@ -89,6 +103,7 @@ export class Storage implements View {
     return {
       get: (key) => this.#db.get(key, held()),
       range: (low, high, reverse = false) => this.#range(low, high, reverse, held),
+      count: (low, high) => this.#db.getKeysCount({ start: low, end: high, ...held() }),
       release: () => {
         released = true
         transaction.done()
@@ -124,7 +139,8 @@ export class Storage implements View {
       for (const { done } of jobs) done()
     } catch (error) {
       this.onFailedCommit()
-      for (const { job } of jobs) job.reject(error)
+      const fault = this.#isFull() ? noSpace() : error
+      for (const { job } of jobs) job.reject(fault)
     } finally {
       this.#group = undefined
     }
@@ -154,6 +170,11 @@ export class Storage implements View {
     return jobs
   }
 
+  #isFull(): boolean {
+    const { bavail, bsize } = statfsSync(this.#file)
+    return bavail * bsize < NEARLY_FULL
+  }
+
   async #apply(group: Overlay): Promise<void> {
     const committed = this.#db.batch(() => {
       for (const { key, value } of group.changes()) {
@@ -167,6 +188,11 @@ export class Storage implements View {
       throw error
     })
     this.#db.resetReadTxn()
+  }
+
+  /** Copies the data as they stand now, while reads and writes go on. */
+  async copyTo(file: string): Promise<void> {
+    await this.#db.backup(file, true)
   }
 
   /** Waits for the writes that are queued. */

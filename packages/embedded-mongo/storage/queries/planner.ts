@@ -7,7 +7,16 @@ import { isIndex, isNullish, isObject, toNumber } from '../../values/values.ts'
 import { type Collection, inSpace, spaceBounds } from '../collections/catalog.ts'
 import type { Index } from '../collections/indexes.ts'
 import { after, encodeBound, textPrefix, typePrefix } from '../collections/key-codec.ts'
-import { type Demand, type Demands, demandsOf, excludesNull, hasText, implies } from './predicates.ts'
+import {
+  clauseCount,
+  type Demand,
+  type Demands,
+  demandCount,
+  demandsOf,
+  excludesNull,
+  hasText,
+  implies,
+} from './predicates.ts'
 
 /** Keys from `low` up to, not including, `high`. */
 type Bounds = [low: Buffer, high: Buffer]
@@ -21,6 +30,8 @@ export interface Plan {
   reverse: boolean
   /** The results come in the order asked for. */
   ordered: boolean
+  /** The bounds hold the keys of what the filter finds, one of each, and nothing else. */
+  covered?: boolean
   /** The alternatives of an `$or`, each with an index; what several of them find counts once. */
   branches?: Plan[]
 }
@@ -72,7 +83,7 @@ const hinted = (collection: Planned, question: Question, demands: Demands): Plan
   const { hint } = question
   if (isObject(hint) && '$natural' in hint) return collectionScan(question, toNumber(hint.$natural) < 0)
   const index = findIndex(collection, hint)
-  if (!index) return fail(2, 'hint provided does not correspond to an existing index')
+  if (!index?.ready) return fail(2, 'hint provided does not correspond to an existing index')
   const candidate = consider(index, question, demands, true)
   return candidate ? candidate.plan() : fullScan(index, question)
 }
@@ -116,7 +127,8 @@ const consider = (
     const bounds = boundsOf(index, fit)
     const complete = index.unique && fit.points[0]?.length === index.fields.length
     const exact = complete && bounds.every(([low]) => low.length < CERTAINLY_UNCUT)
-    return { index, bounds, exact, reverse: direction === 'reverse', ordered }
+    const covered = coversFilter(index, question, demands, fit)
+    return { index, bounds, exact, reverse: direction === 'reverse', ordered, covered }
   }
   const sorts = direction && question.sort.length > 0 ? 2 : 0
   return { plan: makePlan, score: fit.score + (whole ? 100 : 0) + sorts }
@@ -161,6 +173,28 @@ const fitFields = (index: Index, { collation }: Question, demands: Demands): Fit
   }
   return fit
 }
+
+/** Whether the bounds alone decide: nothing else is demanded, and every demand is one that keys can answer. */
+const coversFilter = (index: Index, { filter, collation }: Question, demands: Demands, fit: Fit): boolean => {
+  if (index.multikey || index.cut || demandCount(demands) !== clauseCount(filter)) return false
+  const points = index.fields.slice(0, fit.points[0]?.length ?? 0)
+  const last = fit.range && !fit.range.prefix ? index.fields[points.length] : undefined
+  return [...demands].every(
+    ([field, list]) =>
+      list.every((demand) => isPlain(demand) && isUsable(demand, index, collation)) &&
+      (points.includes(field) ? list.length === 1 : field === last && isWholeRange(list, fit.range)),
+  )
+}
+
+const isPlain = ({ operator, operand }: Demand): boolean =>
+  (operator === '$in' ? (operand as unknown[]) : [operand]).every((value) =>
+    [10, 15, 35, 40, 45].includes(typeOrder(value)),
+  )
+
+/** NaN lies below all numbers in an index and is less than none. */
+const isWholeRange = (list: Demand[], { lower, upper }: Range = {}): boolean =>
+  list.length === (lower ? 1 : 0) + (upper ? 1 : 0) &&
+  (lower !== undefined || typeOrder(upper?.operand) !== 10)
 
 const isUsable = ({ operator, operand }: Demand, index: Index, collation: Collation | undefined): boolean => {
   if (operator === '$exists') return false
@@ -208,6 +242,10 @@ const boundsOf = (index: Index, { points, range }: Fit): Bounds[] =>
     .sort(([a], [b]) => Buffer.compare(a, b))
     .filter(([low], i, all) => i === 0 || !low.equals((all[i - 1] as Bounds)[0]))
 
+/** What is equal to the bound is not looked at, unless the bound is cut and says less than its value. */
+const isStrict = (demand: Demand | undefined, bound: Buffer): boolean =>
+  !demand?.operator.endsWith('e') && bound.length < CERTAINLY_UNCUT
+
 const rangeBounds = (
   index: Index,
   row: unknown[],
@@ -222,7 +260,11 @@ const rangeBounds = (
   const type = Buffer.concat([prefix, typePrefix((lower ?? upper)?.operand, descending)])
   const at = (demand: Demand) => encodeBound([...row, demand.operand], index.descending, index.collation)
   const [first, last] = descending ? [upper, lower] : [lower, upper]
-  return [first ? at(first) : type, last ? after(at(last)) : after(type)]
+  const [low, high] = [first && at(first), last && at(last)]
+  return [
+    low ? (isStrict(first, low) ? after(low) : low) : type,
+    high ? (isStrict(last, high) ? high : after(high)) : after(type),
+  ]
 }
 
 /** Whether the index, its leading equalities passed, runs in the order asked for, and in which direction. */

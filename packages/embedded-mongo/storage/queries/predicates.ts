@@ -70,14 +70,17 @@ const isExtreme = (value: unknown): boolean => typeOrder(value) === 1 || typeOrd
 export const implies = (demands: Demands, partial: Document, collation: Collation | undefined): boolean => {
   const wanted = demandsOf(partial)
   if (collation && [...wanted.values()].flat().some(({ operand }) => hasText(operand))) return false
-  const clauses = [...wanted.values()].reduce((sum, list) => sum + list.length, 0)
-  if (clauses !== clauseCount(partial)) return false
+  if (demandCount(wanted) !== clauseCount(partial)) return false
   return [...wanted].every(([field, list]) =>
     list.every((want) => (demands.get(field) ?? []).some((have) => covers(have, want))),
   )
 }
 
-const clauseCount = (filter: Document): number =>
+export const demandCount = (demands: Demands): number =>
+  [...demands.values()].reduce((sum, list) => sum + list.length, 0)
+
+/** How many conditions a filter has; more than demands when some are beyond an index. */
+export const clauseCount = (filter: Document): number =>
   Object.entries(filter).reduce((sum, [key, value]) => {
     if (key === '$and' && Array.isArray(value))
       return sum + value.reduce((inner, part) => inner + clauseCount(part), 0)

@@ -1,0 +1,116 @@
+/** Indexes: made a slice at a time, listed, dropped. */
+import type { Document } from 'bson'
+import type { Collection } from '../storage/collections/catalog.ts'
+import type { Index } from '../storage/collections/indexes.ts'
+import { fillIndexes } from '../storage/collections/records.ts'
+import { findIndex } from '../storage/queries/planner.ts'
+import { fail } from '../values/errors.ts'
+import { encode, isObject } from '../values/values.ts'
+import { type Command, type Context, cursorReply, target } from './context.ts'
+
+const createIndexes: Command = {
+  options: 'indexes commitQuorum',
+  async run(context) {
+    const { engine, db, command } = context
+    const specs: Document[] =
+      Array.isArray(command.indexes) && command.indexes.every(isObject)
+        ? command.indexes
+        : fail(14, "BSON field 'createIndexes.indexes' must be an array of objects")
+    if (specs.length === 0) fail(2, 'Must specify at least one index to create')
+    const { ns, collection: before } = target(context, 'createIndexes')
+    await engine.ensure(db, command.createIndexes)
+    const [numIndexesBefore, numIndexesAfter] = await engine.building(ns, () => build(context, ns, specs))
+    const note = numIndexesAfter === numIndexesBefore ? { note: 'all indexes already exist' } : {}
+    return { numIndexesBefore, numIndexesAfter, createdCollectionAutomatically: !before, ...note, ok: 1 }
+  },
+}
+
+/** Registers the indexes, so that writers keep them, and fills them in slices. */
+const build = async (context: Context, ns: string, specs: Document[]): Promise<[number, number]> => {
+  const { engine, pace } = context
+  let [before, built, done]: [number, Index[], Buffer | undefined] = [0, [], undefined]
+  const registered = await engine.changeDefinition(ns, (view, collection) => {
+    pace.begin()
+    before = collection.indexes.length
+    const fresh = engine.catalog.newIndexes(collection, specs)
+    if (fresh.length === 0) return collection
+    built = fresh.map((spec) => ({ ...engine.catalog.newIndex(view, spec), ready: false }))
+    done = fillIndexes(view, collection, built, undefined, pace)
+    if (!done) for (const index of built) index.ready = true
+    return engine.catalog.setIndexes(view, collection, [...collection.indexes, ...built])
+  })
+  if (done) await finish(context, registered, built, done)
+  return [before, registered.indexes.length]
+}
+
+const finish = async (
+  { engine, pace }: Context,
+  { ns, uuid }: Collection,
+  built: Index[],
+  first: Buffer,
+): Promise<void> => {
+  const current = (): Collection => {
+    const collection = engine.catalog.find(ns)
+    const whole = collection?.uuid === uuid && built.every((index) => collection.indexes.includes(index))
+    return whole ? collection : fail(276, `the collection ${ns} or the index was dropped while it was built`)
+  }
+  try {
+    for (let from: Buffer | undefined = first; from; ) {
+      await pace.rest()
+      const last: Buffer = from
+      from = await engine.write((view) => fillIndexes(view, current(), built, last, pace), pace)
+    }
+    await engine.write((view) => {
+      const collection = current()
+      for (const index of built) index.ready = true
+      engine.catalog.setIndexes(view, collection, [...collection.indexes])
+    })
+  } catch (error) {
+    await engine
+      .changeDefinition(ns, (view, collection) => engine.dropIndexes(view, collection, built))
+      .catch(() => {})
+    throw error
+  }
+}
+
+const listIndexes: Command = {
+  options: 'cursor',
+  async run(context) {
+    const { engine, pace } = context
+    const { ns } = target(context, 'listIndexes')
+    const documents = engine.catalog.get(ns).indexes.map(({ spec }) => encode(spec))
+    return cursorReply(await engine.cursors.start({ ns, documents, pace }, 1e6, true), 'firstBatch')
+  },
+}
+
+const dropIndexes: Command = {
+  options: 'index',
+  async run(context) {
+    const { engine, command } = context
+    const { ns } = target(context, 'dropIndexes')
+    const nIndexesWas = engine.catalog.get(ns).indexes.length
+    await engine.changeDefinition(ns, (view, collection) => {
+      engine.dropIndexes(view, collection, indexesToDrop(collection, command.index))
+    })
+    return { nIndexesWas, ok: 1 }
+  },
+}
+
+const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {
+  if (wanted === '*') return collection.indexes.filter(({ name }) => name !== '_id_')
+  const names = Array.isArray(wanted) ? wanted : [wanted]
+  return names.map((name) => {
+    const index =
+      findIndex(collection, name) ??
+      fail(27, `index not found with name [${typeof name === 'string' ? name : JSON.stringify(name)}]`)
+    if (index.name === '_id_') fail(72, 'cannot drop _id index')
+    return index
+  })
+}
+
+export const indexes: Record<string, Command> = {
+  createIndexes,
+  listIndexes,
+  dropIndexes,
+  deleteIndexes: dropIndexes,
+}

@@ -1,0 +1,67 @@
+/** A consistent copy of a data file that is in use, with its checksum, and the way back into a new directory. */
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  createReadStream,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { DATA, FORMAT, MARKER, replaceFile } from './data-directory.ts'
+
+/** Says what a backup holds; a backup without it was not finished. */
+const RECEIPT = 'backup.json'
+
+interface Receipt {
+  format: number
+  bytes: number
+  sha256: string
+  at: string
+}
+
+/** @throws when the directory holds anything already */
+const makeEmpty = (directory: string): void => {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  if (readdirSync(directory).length > 0) throw new Error(`the directory ${directory} is not empty`)
+}
+
+const checksum = async (file: string): Promise<string> => {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(file)) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+/** Fills an empty directory; `copy` writes the data file there. */
+export const writeBackup = async (
+  directory: string,
+  copy: (file: string) => Promise<void>,
+): Promise<Receipt> => {
+  makeEmpty(directory)
+  const file = join(directory, DATA)
+  await copy(file)
+  const receipt = {
+    format: FORMAT,
+    bytes: statSync(file).size,
+    sha256: await checksum(file),
+    at: new Date().toISOString(),
+  }
+  replaceFile(join(directory, RECEIPT), receipt)
+  return receipt
+}
+
+/** Makes a data directory from a backup; the engine verifies it when it first opens it. @throws when it does not fit */
+export const restoreBackup = async (from: string, to: string): Promise<void> => {
+  const [receiptFile, file] = [join(from, RECEIPT), join(from, DATA)]
+  if (!existsSync(receiptFile)) throw new Error(`${from} holds no finished backup: ${RECEIPT} is missing`)
+  const receipt: Receipt = JSON.parse(readFileSync(receiptFile, 'utf8'))
+  if (receipt.format !== FORMAT)
+    throw new Error(`${from} has format ${receipt.format}; this version reads ${FORMAT}`)
+  if (!existsSync(file) || statSync(file).size !== receipt.bytes || (await checksum(file)) !== receipt.sha256)
+    throw new Error(`${from} is damaged: ${DATA} is not what was backed up`)
+  makeEmpty(to)
+  copyFileSync(file, join(to, DATA))
+  replaceFile(join(to, MARKER), { format: FORMAT })
+}

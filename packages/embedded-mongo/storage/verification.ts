@@ -1,0 +1,58 @@
+/** Whether the catalogue, the counts, the records and the indexes of a data file fit together. */
+import { decode } from '../values/values.ts'
+import { type Catalog, type Collection, inSpace, spaceBounds } from './collections/catalog.ts'
+import type { Index } from './collections/indexes.ts'
+import { countRecords, discardedSpaces, indexEntries, scanRecords } from './collections/records.ts'
+import type { View } from './disk/overlay.ts'
+
+const nothing = Buffer.alloc(0)
+
+/** An index that has exactly one entry for each document. */
+const isTotal = ({ ready, multikey, sparse, filter }: Index): boolean =>
+  ready && !multikey && !sparse && filter === undefined
+
+/** Compares what was counted with what is there: a matter of milliseconds. @throws what does not fit */
+export const verifyCounts = (view: View, catalog: Catalog): void => {
+  const owners = new Set([0, ...discardedSpaces(view)])
+  for (const collection of catalog.list()) {
+    const kept = countRecords(view, collection)
+    for (const owner of [collection, ...collection.indexes]) owners.add(owner.space)
+    for (const owner of [collection, ...collection.indexes.filter(isTotal)]) {
+      const found = view.count(...spaceBounds(owner.space))
+      if (found !== kept)
+        throw new Error(`${nameOf(collection, owner)} holds ${found} entries for ${kept} documents`)
+    }
+  }
+  for (let space = firstSpace(view, 0); space !== undefined; space = firstSpace(view, space + 1))
+    if (!owners.has(space)) throw new Error('it holds data that belong to no collection')
+}
+
+const nameOf = (collection: Collection, owner: Collection | Index): string =>
+  owner === collection ? collection.ns : `the index ${owner.name} of ${collection.ns}`
+
+const firstSpace = (view: View, from: number): number | undefined => {
+  for (const { key } of view.range(inSpace(from, nothing), inSpace(0xffffffff, nothing)))
+    return key.readUInt32BE(0)
+  return undefined
+}
+
+/** Reads every record and looks for every entry that it has in an index. @throws what does not fit */
+export const verifyAll = (view: View, catalog: Catalog): void => {
+  verifyCounts(view, catalog)
+  for (const collection of catalog.list()) {
+    const indexes = collection.indexes.filter(({ ready }) => ready)
+    const entries = new Map(indexes.map((index) => [index, 0]))
+    for (const { id, bytes } of scanRecords(view, collection)) {
+      if (bytes.length < 5 || bytes.readInt32LE(0) !== bytes.length)
+        throw new Error(`a record of ${collection.ns} is cut`)
+      for (const { index, key, value } of indexEntries(indexes, id, decode(bytes))) {
+        if (!view.get(key)?.equals(value))
+          throw new Error(`the index ${index.name} of ${collection.ns} lacks a document`)
+        entries.set(index, (entries.get(index) ?? 0) + 1)
+      }
+    }
+    for (const [index, count] of entries)
+      if (view.count(...spaceBounds(index.space)) !== count)
+        throw new Error(`the index ${index.name} of ${collection.ns} holds more than its documents`)
+  }
+}

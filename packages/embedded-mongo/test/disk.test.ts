@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { copyFile, cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
+import { restoreBackup, startEmbeddedMongo } from '../index.ts'
+import { engineOfBlock, startEngine } from '../testing.ts'
+
+const documents = (count: number, text = 'x'.repeat(500)) =>
+  Array.from({ length: count }, (_, i) => ({ _id: i as never, i, text }))
+
+/** Opens a directory, counts what is there, and closes it. */
+const countIn = async (dataDir: string): Promise<number> => {
+  const engine = await startEmbeddedMongo({ dataDir })
+  const client = new MongoClient(engine.uri)
+  try {
+    const things = client.db('test').collection('things')
+    assert.equal((await things.find().toArray()).length, await things.countDocuments({}))
+    return await things.countDocuments({})
+  } finally {
+    await client.close()
+    await engine.stop()
+  }
+}
+
+describe('the data on disk', function suite() {
+  this.timeout(120_000)
+  let scratch: string
+  beforeEach(async () => {
+    scratch = await mkdtemp(join(tmpdir(), 'embedded-mongo-disk-'))
+  })
+  afterEach(() => rm(scratch, { recursive: true, force: true }))
+
+  describe('a copy', () => {
+    const engine = engineOfBlock()
+    before(async () => {
+      await engine.db.collection('things').insertMany(documents(5000))
+      await engine.db.collection('things').createIndex({ i: 1 })
+    })
+
+    it('made with care is taken, with or without what lies beside it', async () => {
+      await cp(engine.dataDir, join(scratch, 'a'), {
+        recursive: true,
+        filter: (name) => !name.endsWith('.sock'),
+      })
+      assert.equal(await countIn(join(scratch, 'a')), 5000)
+      await countIn(join(scratch, 'b'))
+      await copyFile(join(engine.dataDir, 'data.mdb'), join(scratch, 'b', 'data.mdb'))
+      assert.equal(await countIn(join(scratch, 'b')), 5000)
+    })
+
+    it('of two states of the same file is refused', async () => {
+      const file = join(engine.dataDir, 'data.mdb')
+      const early = await readFile(file)
+      for (let i = 0; i < 20; i++) await engine.db.collection(`other${i}`).insertMany(documents(200))
+      await engine.db.collection('things').updateMany({}, { $set: { text: 'y'.repeat(500) } })
+      const late = await readFile(file)
+      // As cp does that reads on while the engine writes: the beginning of one state, the rest of another.
+      const torn = Buffer.concat([early.subarray(0, early.length / 2), late.subarray(early.length / 2)])
+      await countIn(join(scratch, 'torn'))
+      await writeFile(join(scratch, 'torn', 'data.mdb'), torn)
+      await assert.rejects(startEmbeddedMongo({ dataDir: join(scratch, 'torn') }), /damaged/)
+    })
+
+    it('is made by the engine itself while it is written to, and restored only where it fits', async () => {
+      const admin = engine.client.db('admin')
+      const target = join(scratch, 'backup')
+      const writing = engine.db.collection('more').insertMany(documents(20_000))
+      const receipt = await admin.command({ backup: 1, directory: target })
+      await writing
+      assert.match(receipt.sha256, /^[\da-f]{64}$/)
+      await assert.rejects(admin.command({ backup: 1, directory: target }), /not empty/)
+      await assert.rejects(engine.db.command({ backup: 1, directory: target }), { code: 13 })
+      await restoreBackup(target, join(scratch, 'restored'))
+      assert.equal(await countIn(join(scratch, 'restored')), 5000)
+      await assert.rejects(restoreBackup(target, join(scratch, 'restored')), /not empty/)
+      await truncate(join(target, 'data.mdb'), 8192)
+      await assert.rejects(restoreBackup(target, join(scratch, 'again')), /damaged/)
+      assert.deepEqual((await readdir(scratch)).sort(), ['backup', 'restored'])
+    })
+  })
+
+  it('is verified after kill -9, in little time', async () => {
+    const engine = await startEngine()
+    await engine.db.collection('things').insertMany(documents(20_000, 'x'))
+    await engine.kill()
+    await engine.restart()
+    assert.equal(await engine.db.collection('things').countDocuments({}), 20_000)
+    await engine.stop()
+  })
+
+  it('a full disk: writes say so, reads go on, so does a restart, and with room all is well again', async function full() {
+    const small = join(scratch, 'small')
+    try {
+      execFileSync('sh', ['-c', 'mkdir "$0" && mount -t tmpfs -o size=6m tmpfs "$0"', small], {
+        stdio: 'ignore',
+      })
+    } catch {
+      // Only root can make a disk of its own.
+      return this.skip()
+    }
+    try {
+      await fillDisk(small)
+    } finally {
+      execFileSync('umount', ['-l', small])
+    }
+  })
+})
+
+const fillDisk = async (disk: string): Promise<void> => {
+  const dataDir = join(disk, 'data')
+  let engine = await startEmbeddedMongo({ dataDir })
+  let client = new MongoClient(engine.uri)
+  let things = client.db('test').collection('things')
+  const text = 'x'.repeat(20_000)
+  let written = 0
+  await assert.rejects(
+    async () => {
+      for (;;) await things.insertOne({ _id: written++ as never, text })
+    },
+    { code: 14031 },
+  )
+  const kept = await things.countDocuments({ _id: { $gte: 0 as never } })
+  assert.equal(kept, written - 1)
+  await writeFile(join(disk, 'filler'), Buffer.alloc(10_000_000)).catch(() => {})
+  const more = Array.from({ length: 200 }, () => ({ text }))
+  await assert.rejects(things.insertMany(more), { code: 14031 })
+  await client.close()
+  await engine.stop()
+
+  engine = await startEmbeddedMongo({ dataDir })
+  client = new MongoClient(engine.uri)
+  things = client.db('test').collection('things')
+  assert.equal((await things.find().toArray()).length, kept)
+  await rm(join(disk, 'filler'))
+  await things.deleteMany({ _id: { $lt: 100 as never } })
+  await things.insertOne({ _id: -1 as never, text })
+  assert.equal(await things.countDocuments({}), kept - 99)
+  await client.close()
+  await engine.stop()
+}
