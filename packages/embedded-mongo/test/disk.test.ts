@@ -103,13 +103,14 @@ describe('the data on disk', function suite() {
     try {
       await fillDisk(small)
     } finally {
-      execFileSync('umount', ['-l', small])
+      execFileSync('sh', ['-c', 'umount -l "$0"', small])
     }
   })
 })
 
 const fillDisk = async (disk: string): Promise<void> => {
   const dataDir = join(disk, 'data')
+  await writeFile(join(disk, 'filler'), Buffer.alloc(1_500_000))
   let engine = await startEmbeddedMongo({ dataDir })
   let client = new MongoClient(engine.uri)
   let things = client.db('test').collection('things')
@@ -123,7 +124,6 @@ const fillDisk = async (disk: string): Promise<void> => {
   )
   const kept = await things.countDocuments({ _id: { $gte: 0 as never } })
   assert.equal(kept, written - 1)
-  await writeFile(join(disk, 'filler'), Buffer.alloc(10_000_000)).catch(() => {})
   const more = Array.from({ length: 200 }, () => ({ text }))
   await assert.rejects(things.insertMany(more), { code: 14031 })
   await client.close()
