@@ -64,7 +64,8 @@ function decode(segment: string): string {
   } catch {
     throw new ServiceError('MalformedRequest', { detail: 'The path is not valid percent-encoded UTF-8.' })
   }
-  if (text.includes('\0')) throw new ServiceError('MalformedRequest', { detail: 'The path contains a NUL character.' })
+  if (text.includes('\0'))
+    throw new ServiceError('MalformedRequest', { detail: 'The path contains a NUL character.' })
   return text
 }
 

@@ -42,7 +42,9 @@ const formats: readonly Format[] = [
 export async function cleanPicture(bytes: Buffer): Promise<PictureFile> {
   const format = formats.find(([magic]) => magic(bytes))
   if (format === undefined) {
-    throw new ServiceError('UnsupportedMediaType', { detail: 'The content is not a PNG, JPEG or WebP picture.' })
+    throw new ServiceError('UnsupportedMediaType', {
+      detail: 'The content is not a PNG, JPEG or WebP picture.',
+    })
   }
   const [, type, encode] = format
   try {
