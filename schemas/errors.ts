@@ -20,6 +20,7 @@ export const errors = {
   NotFound: [404, 'Not found'],
   MethodNotAllowed: [405, 'This path does not offer that method'],
   NotAcceptable: [406, 'No representation that the client accepts'],
+  DeadlineExceeded: [408, 'The query took too long'],
   Conflict: [409, 'The request conflicts with the present state'],
   IdempotencyKeyInUse: [409, 'The first request with this Idempotency-Key is still being answered'],
   Gone: [410, 'No longer available'],

@@ -1,5 +1,6 @@
 import type { RequestHandler, Response } from 'express'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
+import { QUERY_MS, whenOverdue, withDeadline } from '../../records/store/reading/deadline.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { auditAnswer } from './audit/answers.ts'
 import { distinctValues } from './query/distinct.ts'
@@ -47,9 +48,10 @@ export function createGate({ open, records, spend }: GateParts): RequestHandler 
         await letAdministrate(req)
         auditAnswer(req, res, parts, records)
       }
-      if (queries[0]?.distinct !== undefined)
-        res.json(await distinctValues(req, parts[0]?.className ?? '', queries[0]))
-      else next()
+      await inTime(parts, res, async () => {
+        if (queries[0]?.distinct === undefined) next()
+        else res.json(await distinctValues(req, parts[0]?.className ?? '', queries[0]))
+      })
     } catch (error) {
       if (!(error instanceof Refusal)) return next(error)
       if (error.status === 405) res.set('Allow', 'POST')
@@ -67,6 +69,16 @@ async function limit(
 ): Promise<void> {
   if (parts > 1) await spend('address', counted(ip), res, parts - 1)
   if (auth.user) await spend('account', auth.user.id, res, Math.max(parts, 1))
+}
+
+/** Queries end in time, and their client is told; writes are finished. */
+function inTime(parts: RequestPart[], res: Response, work: () => Promise<void>): Promise<void> {
+  if (!parts.some((part) => isList(part) || isRetrieval(part))) return work()
+  res.once(
+    'close',
+    whenOverdue(QUERY_MS, () => res.status(408).json({ code: code.timeout })),
+  )
+  return withDeadline(QUERY_MS, work)
 }
 
 /** @throws Refusal for who may not ask, and for what nobody may ask */

@@ -13,8 +13,15 @@ export async function loadParseServer() {
   const { default: adapter } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js')
   const { default: rest } = await import('parse-server/lib/rest.js')
   const { default: batch } = await import('parse-server/lib/batch.js')
+  const { default: Parse } = await import('parse/node')
   const routablePaths: RoutablePaths = batch.makeBatchRoutingPathFunction
-  return { ParseServer, MongoStorageAdapter: adapter.default, rest: rest as Rest, routablePaths }
+  return {
+    ParseServer,
+    MongoStorageAdapter: adapter.default,
+    rest: rest as Rest,
+    routablePaths,
+    ParseError: Parse.Error,
+  }
 }
 
 /** What a path inside a batch is to the routes. @throws Parse.Error for one that lies outside of the mount */

@@ -51,6 +51,8 @@ export interface About<A extends Access> {
   ifMatch?: 'required'
   /** What the body may be at most; 1 MB and 32 levels unless told. */
   limits?: Partial<BodyLimits>
+  /** How long a query may take; 5 s unless told. */
+  deadlineMs?: number
 }
 
 /** How large a body may be, inflated, and how deeply nested when it is JSON. */

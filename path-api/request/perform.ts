@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { Request, Response } from 'express'
 import { concealed, counted, type Spend } from '../../records/limits/rate-limits.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
+import { inTime, QUERY_MS } from '../../records/store/reading/deadline.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { isUnchanged, parseIfMatch } from '../answer/etag.ts'
 import { Raw } from '../answer/media.ts'
@@ -40,7 +41,7 @@ export type Perform = (exchange: Exchange, params: Record<string, string>) => Pr
 export function performer(operation: Operation, frame: Frame): Perform {
   const read = inputReader(operation)
   const { services, tokens, once, spend, checking } = frame
-  const handle = checking ? supervised(operation) : operation.handle
+  const handle = timely(operation, checking ? supervised(operation) : operation.handle)
   return async (exchange, params) => {
     const { request, response } = exchange
     requireAcceptable(request, operation)
@@ -69,6 +70,13 @@ export function performer(operation: Operation, frame: Frame): Perform {
     return operation.method === 'get' ? unlessUnchanged(request, rendered) : rendered
   }
 }
+
+/** Queries end in time; writes are finished. */
+const timely = (
+  { method, deadlineMs = QUERY_MS }: Operation,
+  handle: Operation['handle'],
+): Operation['handle'] =>
+  method === 'get' ? (input, context) => inTime(deadlineMs, () => handle(input, context)) : handle
 
 /** @throws NotAcceptable */
 function requireAcceptable(request: Request, { reply: [, body] }: Operation): void {

@@ -10,6 +10,7 @@ export const audit = [
     source: 'EHR data: every access is recorded, and the subject reads it',
     extra: true,
     access: 'ehr:subject',
+    deadlineMs: 15_000,
     item: AccessEntry,
     handle: async ({ params: { ehrId }, page }, { caller, ehrs }) => {
       const found = await ehrs.accesses(caller, ehrId, page)

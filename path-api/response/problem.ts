@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { MongoError } from 'mongodb'
+import { isOverdue } from '../../records/store/reading/deadline.ts'
 import { closed } from '../../schemas/common.ts'
 import { type ErrorName, errorCode, errors, ServiceError } from '../../schemas/errors.ts'
 import { etagOf } from '../answer/etag.ts'
@@ -18,6 +19,7 @@ export function impliedErrors({ access, method, path, body, ifMatch }: Operation
     [access !== 'public' && unsafe, ['CrossSiteRequest']],
     [access !== 'public' && access !== 'optional' && access !== 'user', ['Forbidden']],
     [path.includes('{'), ['NotFound']],
+    [!unsafe, ['DeadlineExceeded']],
     [body !== undefined, ['ContentTooLarge', 'UnsupportedMediaType']],
     [method === 'post', ['IdempotencyKeyInUse', 'IdempotencyKeyReused']],
     [method === 'put' || method === 'delete', ['PreconditionFailed']],
@@ -29,6 +31,7 @@ export function impliedErrors({ access, method, path, body, ifMatch }: Operation
 /** Whatever was thrown, as an error of the catalogue. What nobody foresaw is `Internal`, with its cause. */
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown
+  if (isOverdue(thrown)) return new ServiceError('DeadlineExceeded', { cause: thrown })
   if (isOutage(thrown)) return new ServiceError('Unavailable', { retryAfter: 5, cause: thrown })
   return new ServiceError('Internal', { cause: thrown })
 }

@@ -1,7 +1,9 @@
 import type { Db, MongoClient } from 'mongodb'
+import { type AskedAdapter, tellRefusals } from '../../cloud/parse-server/adapter/query-refusals.ts'
 import { readOnce } from '../../cloud/parse-server/adapter/read-once.ts'
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
+import { keepDeadlines } from '../../records/store/reading/deadline.ts'
 import { type Metrics, observeCommands } from '../telemetry/metrics.ts'
 
 export interface Connection {
@@ -12,7 +14,7 @@ export interface Connection {
   close(): Promise<void>
 }
 
-interface Adapter extends WatchedAdapter {
+interface Adapter extends WatchedAdapter, AskedAdapter {
   client: MongoClient
   database: Db
   find: Parameters<typeof readOnce>[0]['find']
@@ -22,10 +24,12 @@ interface Adapter extends WatchedAdapter {
 
 /** Opens the one connection of the process, for Parse Server and for everything else. */
 export async function openConnection(uri: string, metrics: Metrics): Promise<Connection> {
-  const { MongoStorageAdapter } = await loadParseServer()
-  const adapter: Adapter = new MongoStorageAdapter({ uri, mongoOptions: { maxTimeMS: 30_000 } })
+  const { MongoStorageAdapter, ParseError } = await loadParseServer()
+  const adapter: Adapter = new MongoStorageAdapter({ uri })
+  tellRefusals(adapter, ParseError)
   readOnce(adapter)
   await adapter.connect()
+  keepDeadlines(adapter.database)
   const { client, database: db } = adapter
   observeCommands(client, metrics)
   return { client, db, adapter, close: () => adapter.handleShutdown() }

@@ -1,6 +1,7 @@
 import type { Response } from 'express'
 import type { Access } from '../../../records/store/audit/trail.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
+import { inTime } from '../../../records/store/reading/deadline.ts'
 import { accessesOf, attemptOf } from '../../../records/store/resource.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
 import { identityOf } from '../../request/caller.ts'
@@ -36,14 +37,20 @@ export function auditAnswer(req: ParseRequest, res: Response, parts: RequestPart
   if (questions.every((question) => question === undefined)) return
   const caller = identityOf(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
   const asking = { req, records, caller }
-  beforeAnswer(res, async (body) => {
-    // A batch that is refused as a whole has one answer for all of its parts.
-    const answerOf = (i: number) => (Array.isArray(body) ? (body[i].success ?? body[i].error) : body)
-    const accesses = questions.map((question, i) => question && accessesIn(asking, question, answerOf(i)))
-    const found = (await Promise.all(accesses)).flatMap((some) => some ?? [])
-    if (found.length > 0) await records.audit.record(...found)
-  })
+  // The query's own deadline may have passed.
+  beforeAnswer(res, (body) =>
+    inTime(AUDIT_MS, async () => {
+      // A batch that is refused as a whole has one answer for all of its parts.
+      const answerOf = (i: number) => (Array.isArray(body) ? (body[i].success ?? body[i].error) : body)
+      const accesses = questions.map((question, i) => question && accessesIn(asking, question, answerOf(i)))
+      const found = (await Promise.all(accesses)).flatMap((some) => some ?? [])
+      if (found.length > 0) await records.audit.record(...found)
+    }),
+  )
 }
+
+/** How long it may take to find out whose data was asked for. */
+const AUDIT_MS = 5_000
 
 /** Parse's codes for what is not there for this caller, or not for him to do. */
 const DENIED = new Set<unknown>([101, 119])

@@ -29,6 +29,9 @@ const sourcesOf = (mvUid: string): Source[] => [
   historyOf('_User', mvUid),
 ]
 
+/** The deadline of an export is its own: it is read as fast as its reader takes it. */
+const atLeisure = { maxTimeMS: 600_000 }
+
 const keptIn = (db: Db, collection: string): Collection<KeptDocument> =>
   db.collection<KeptDocument>(collection)
 
@@ -44,7 +47,8 @@ const historyOf = (collection: string, mvUid: string): Source => ({
  */
 export async function* exportPerson(records: Records, caller: Caller, mvUid: string): AsyncGenerator<string> {
   for (const { kind, collection, where } of sourcesOf(mvUid)) {
-    for await (const document of keptIn(records.db, collection).find(where)) yield line(kind, document)
+    for await (const document of keptIn(records.db, collection).find(where, atLeisure))
+      yield line(kind, document)
   }
   const ehrs = { subjectId: mvUid, ...permitted('_rperm', caller) }
   const ehrIds: string[] = []
@@ -58,7 +62,7 @@ export async function* exportPerson(records: Records, caller: Caller, mvUid: str
       yield line(kind, document)
     }
   }
-  const accesses = keptIn(records.db, 'audit.entries').find({ ehrId: { $in: ehrIds } })
+  const accesses = keptIn(records.db, 'audit.entries').find({ ehrId: { $in: ehrIds } }, atLeisure)
   for await (const entry of accesses) yield line('access', entry)
 }
 
@@ -83,7 +87,7 @@ async function* readBatches(
     await audit.record(...accessesOf(audited, caller, { action: 'query', asked: 'export' }, shown))
   }
   let batch: KeptDocument[] = []
-  for await (const document of keptIn(db, collection).find(where, { batchSize: BATCH })) {
+  for await (const document of keptIn(db, collection).find(where, { ...atLeisure, batchSize: BATCH })) {
     batch.push(document)
     if (batch.length < BATCH) continue
     await report(batch)

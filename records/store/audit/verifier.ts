@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb'
+import { withoutDeadline } from '../reading/deadline.ts'
 import { type AuditEntry, entryMac, type Head, placeOf, sameMac } from './chain.ts'
 import { beginningOf, shortenedChains } from './checkpoint.ts'
 import { type Instance, instancesOf, openingOf, sealOf } from './registry.ts'
@@ -35,10 +36,16 @@ const REPORT_EVERY = 10_000
  * Finds entries that were changed, removed, added or moved, chains cut off or removed, and instances left out.
  * @see docs/decisions/audit-chain.md for what it cannot find
  */
-export async function verifyAudit(
+export const verifyAudit = (
   db: Db,
   key: string,
   onProgress?: (progress: Progress) => void,
+): Promise<Verdict> => withoutDeadline(() => verify(db, key, onProgress))
+
+async function verify(
+  db: Db,
+  key: string,
+  onProgress: ((progress: Progress) => void) | undefined,
 ): Promise<Verdict> {
   const verdict: Verdict = { instances: 0, chains: 0, entries: 0, broken: null }
   try {

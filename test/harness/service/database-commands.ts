@@ -30,6 +30,22 @@ export async function commandsOf(work: () => PromiseLike<unknown>, others = /^$/
   return commands
 }
 
+/** Does work while `reply` answers commands in the database's place; what it leaves undefined goes there. */
+export async function answering(
+  reply: (command: Document) => Promise<unknown> | undefined,
+  work: () => PromiseLike<unknown>,
+): Promise<void> {
+  const { command: send } = Connection.prototype
+  Connection.prototype.command = function (namespace, command, ...more) {
+    return reply(command) ?? send.call(this, namespace, command, ...more)
+  }
+  try {
+    await work()
+  } finally {
+    Connection.prototype.command = send
+  }
+}
+
 /** The conditions of a command, as finds. */
 const conditionsOf = (command: Document): Document[] => {
   const asked = command.filter ?? command.query ?? command.pipeline?.[0]?.$match
