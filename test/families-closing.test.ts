@@ -12,8 +12,8 @@ import {
   shownBy,
 } from './family-kinds.ts'
 import type { Patient } from './harness/care/patients.ts'
-import { assertError } from './harness/clients/class-family.ts'
-import { ok, refused } from './harness/clients/path-family.ts'
+import { assertError } from './harness/clients/class-client.ts'
+import { ok, refused } from './harness/clients/path-client.ts'
 
 type Status = 'COMPLETED' | 'CANCELLED'
 

@@ -12,8 +12,8 @@ import {
   shownBy,
 } from './family-kinds.ts'
 import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from './harness/care/patients.ts'
-import { assertError, moment } from './harness/clients/class-family.ts'
-import { etagOf, ok, refused } from './harness/clients/path-family.ts'
+import { assertError, moment } from './harness/clients/class-client.ts'
+import { etagOf, ok, refused } from './harness/clients/path-client.ts'
 import { newAdmin, newPerson, type Person } from './harness/people/people.ts'
 import { service } from './harness/service/service.ts'
 

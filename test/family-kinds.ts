@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type ClassName, classes } from '../records/kinds.ts'
 import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
-import { classesOf, moment } from './harness/clients/class-family.ts'
-import { type Answer, etagOf, ok } from './harness/clients/path-family.ts'
+import { classesOf, moment } from './harness/clients/class-client.ts'
+import { type Answer, etagOf, ok } from './harness/clients/path-client.ts'
 import type { Person } from './harness/people/people.ts'
 import { keys } from './harness/service/service.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Response, Test } from 'supertest'
 import { newPlan } from '../harness/care/by-class-family.ts'
-import { classesOf, moment } from '../harness/clients/class-family.ts'
+import { classesOf, moment } from '../harness/clients/class-client.ts'
 import { newAddress, newPerson, type Person, password } from '../harness/people/people.ts'
 import { keys, request, service } from '../harness/service/service.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type Document, MongoServerError } from 'mongodb'
 import { newPlan } from '../harness/care/by-class-family.ts'
-import { classesOf } from '../harness/clients/class-family.ts'
+import { classesOf } from '../harness/clients/class-client.ts'
 import { newPerson, type Person } from '../harness/people/people.ts'
 import { answering, commandsOf } from '../harness/service/database-commands.ts'
 import { request } from '../harness/service/service.ts'

@@ -3,7 +3,7 @@ import { exampleOf } from '../../path-api/documentation/example.ts'
 import type { Access } from '../../path-api/operation/access.ts'
 import { CLASS_NAMES, type ClassName, classes } from '../../records/kinds.ts'
 import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../harness/care/cast.ts'
-import { ok } from '../harness/clients/path-family.ts'
+import { ok } from '../harness/clients/path-client.ts'
 import { keys, request } from '../harness/service/service.ts'
 
 type Action = 'create' | 'read' | 'update' | 'delete'

@@ -7,7 +7,7 @@ import { namesIn, type Operation } from '../../path-api/operation/operation.ts'
 import type { Services } from '../../path-api/operation/services.ts'
 import { mediaTypesOf } from '../../path-api/request/input.ts'
 import { table } from '../../path-api/table.ts'
-import { type Sample, startSample } from './sample.ts'
+import { type Sample, startSample } from './frame/sample.ts'
 
 type Body = Record<string, unknown>
 

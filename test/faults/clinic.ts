@@ -4,7 +4,7 @@ import { type User, usersOf } from '../../records/accounts/user/user.ts'
 import { setRole } from '../../records/ehrs/roles.ts'
 import { newId } from '../../records/store/documents/ids.ts'
 import { password } from '../harness/people/people.ts'
-import type { Answer, Call, Victim } from './victim.ts'
+import type { Answer, Call, Victim } from './victim/victim.ts'
 
 /** An EHR about somebody of its own, and what there is in it. */
 export interface Place {

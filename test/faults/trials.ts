@@ -5,7 +5,7 @@ import type { Db, MongoClient } from 'mongodb'
 import { Clinic, type Place } from './clinic.ts'
 import { faultsIn, type Known } from './invariants.ts'
 import { readState, type State, seen } from './state.ts'
-import type { Call, Victim } from './victim.ts'
+import type { Call, Victim } from './victim/victim.ts'
 import type { Write } from './writes.ts'
 
 /** A write as it goes when nothing comes in between. */

@@ -1,5 +1,5 @@
 import type { Part, Place } from './clinic.ts'
-import type { Call } from './victim.ts'
+import type { Call } from './victim/victim.ts'
 
 /** A clinical write of one of the families. */
 export interface Write {

@@ -11,7 +11,6 @@ const ENGINE_URI = 'TEST_ENGINE_URI'
 const worker = process.env.MOCHA_WORKER_ID
 
 let engine: Awaited<ReturnType<typeof startEmbeddedMongo>>
-let directory: string
 const closers: (() => Promise<void>)[] = []
 
 /** All that tests leave in temporary directories is in one, which goes with the run. */
@@ -22,7 +21,9 @@ export async function mochaGlobalSetup(this: Mocha.Runner): Promise<void> {
   this.prependListener('fail', (_test, error: Error & { file?: string }) => {
     if (error.file) error.message = `${error.file}: ${error.message}`
   })
-  directory = mkdtempSync(join(tmpdir(), 'tests-'))
+  process.once('SIGINT', () => process.exit(130))
+  const directory = mkdtempSync(join(tmpdir(), 'tests-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   process.env.TMPDIR = directory
   engine = await startEmbeddedMongo({ dataDir: join(directory, 'engine') })
   process.env[ENGINE_URI] = engine.uri.replace(/\/+$/, '')
@@ -31,7 +32,6 @@ export async function mochaGlobalSetup(this: Mocha.Runner): Promise<void> {
 export async function mochaGlobalTeardown(): Promise<void> {
   for (const close of closers.splice(0)) await close()
   await engine.stop()
-  rmSync(directory, { recursive: true, force: true, maxRetries: 10 })
 }
 
 /** A database on the engine of the run that no other process of it uses. */

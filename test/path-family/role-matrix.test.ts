@@ -4,7 +4,7 @@ import { exampleOf } from '../../path-api/documentation/example.ts'
 import type { Operation } from '../../path-api/operation/operation.ts'
 import { table } from '../../path-api/table.ts'
 import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../harness/care/cast.ts'
-import { call, ok } from '../harness/clients/path-family.ts'
+import { call, ok } from '../harness/clients/path-client.ts'
 
 const ofEhrs = table.filter(({ path }) => /^\/(ehr|med)\b/.test(path))
 const isOpen = ({ access }: Operation): boolean => access === 'public' || access === 'optional'

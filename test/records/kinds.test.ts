@@ -5,7 +5,7 @@ import { PeakFlow, peakFlows } from '../../docs/examples/peak-flow.ts'
 import { contents, kinds } from '../../records/kinds.ts'
 import { createFaults, derivedOf, judgeChange, judgeNew } from '../../records/registered/rules.ts'
 import { newPlace } from '../family-kinds.ts'
-import { ok } from '../harness/clients/path-family.ts'
+import { ok } from '../harness/clients/path-client.ts'
 import { service } from '../harness/service/service.ts'
 
 /** What names an EHR without being a record in it, and how it goes with the EHR. */

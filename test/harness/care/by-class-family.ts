@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { classesOf, moment } from '../clients/class-family.ts'
+import { classesOf, moment } from '../clients/class-client.ts'
 import type { Person } from '../people/people.ts'
 
 type Body = Record<string, unknown>

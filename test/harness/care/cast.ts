@@ -1,7 +1,7 @@
 import type { Access } from '../../../path-api/operation/access.ts'
 import { ehrRole } from '../../../records/ehrs/access.ts'
 import { setRole } from '../../../records/ehrs/roles.ts'
-import { ok } from '../clients/path-family.ts'
+import { ok } from '../clients/path-client.ts'
 import { newAdmin, newPerson, type Person } from '../people/people.ts'
 import { service } from '../service/service.ts'
 import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from './patients.ts'

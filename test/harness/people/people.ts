@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setRole } from '../../../records/ehrs/roles.ts'
 import type { Grant } from '../../../schemas/login.ts'
-import { type Answer, call } from '../clients/path-family.ts'
+import { type Answer, call } from '../clients/path-client.ts'
 import { keys, service } from '../service/service.ts'
 import { followLink, mailTo } from './mail.ts'
 

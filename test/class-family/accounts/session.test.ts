@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+import { config, keys, request, service } from '../../harness/service/service.ts'
+
+describe('class family: keys and sessions', () => {
+  let user: Person
+  before(async () => {
+    user = await newPerson()
+  })
+
+  const guarded: [string, string][] = [
+    ['get', '/1/classes/CarePlan'],
+    ['get', '/1/classes/CarePlan/abcdefghij'],
+    ['post', '/1/classes/CarePlan'],
+    ['put', '/1/classes/CarePlan/abcdefghij'],
+    ['delete', '/1/classes/CarePlan/abcdefghij'],
+    ['post', '/1/functions/bmi'],
+    ['post', '/functions/bmi'],
+    ['post', '/functions/NoSuchFunction'],
+    ['get', '/1/users'],
+    ['get', '/1/users/me'],
+    ['get', '/1/classes/_User'],
+    ['post', '/1/logout'],
+    ['post', '/1/classes/NoSuchClass'],
+  ]
+  for (const [method, path] of guarded) {
+    it(`${method.toUpperCase()} ${path} without keys is 403, without a session 401`, async () => {
+      const send = () => request()[method as 'get'](path)
+      const keyless = await send()
+      assert.equal(keyless.status, 403)
+      assert.deepEqual(keyless.body, { code: 119, error: 'unauthorized' })
+      assert.match(keyless.headers['content-type'] ?? '', /^application\/json/)
+      for (const token of [undefined, 'r:00000000000000000000000000000000', '[object Object]']) {
+        const { status, body } = await send().set({
+          ...keys(),
+          ...(token ? { 'X-Parse-Session-Token': token } : {}),
+        })
+        assert.equal(status, 401)
+        assert.equal(body.code, 209)
+        assert.equal(typeof body.error, 'string')
+      }
+    })
+  }
+
+  it('refuses a wrong application id, a wrong key, and the key of another kind', async () => {
+    const wrong: Record<string, string>[] = [
+      { ...keys(), 'X-Parse-Application-Id': 'another-application' },
+      { ...keys(), 'X-Parse-REST-API-Key': 'wrong' },
+      { ...keys(), 'X-Parse-REST-API-Key': config.javascriptKey },
+      { 'X-Parse-Application-Id': config.applicationId },
+    ]
+    for (const headers of wrong) {
+      const { status, body } = await request()
+        .get('/1/classes/CarePlan')
+        .set({ ...headers, 'X-Parse-Session-Token': user.sessionToken })
+      assert.equal(status, 403)
+      assert.deepEqual(body, { code: 119, error: 'unauthorized' })
+    }
+  })
+
+  it('takes keys and session from the body, as the JavaScript SDK sends them', async () => {
+    const { status, body } = await request()
+      .post('/1/classes/CarePlan')
+      .set('Content-Type', 'text/plain')
+      .send(
+        JSON.stringify({
+          _method: 'GET',
+          _ApplicationId: config.applicationId,
+          _JavaScriptKey: config.javascriptKey,
+          _ClientVersion: 'js8.6.0',
+          _SessionToken: user.sessionToken,
+          where: {},
+          limit: 5,
+        }),
+      )
+    assert.equal(status, 200)
+    assert.deepEqual(body, { results: [] })
+  })
+
+  it('refuses the parts of a batch without a session, and lets a batch of open calls pass', async () => {
+    const batch = (requests: object[], headers = {}) =>
+      request()
+        .post('/1/batch')
+        .set({ ...keys(), ...headers })
+        .send({ requests })
+    const guardedPart = { method: 'GET', path: '/1/classes/CarePlan' }
+    const refused = await batch([{ method: 'POST', path: '/1/requestPasswordReset', body: {} }, guardedPart])
+    assert.equal(refused.status, 401)
+    assert.equal(refused.body.code, 209)
+    const passed = await batch([guardedPart], { 'X-Parse-Session-Token': user.sessionToken })
+    assert.deepEqual(passed.body, [{ success: { results: [] } }])
+    const open = await batch([{ method: 'POST', path: '/1/login', body: { username: 'x', password: 'y' } }])
+    assert.equal(open.status, 200)
+    assert.equal(open.body[0].error.code, 101)
+  })
+
+  it('ends with logout, everywhere and at once', async () => {
+    const leaver = await newPerson()
+    await request().get('/1/users/me').set(leaver.headers).expect(200)
+    await request().post('/1/logout').set(leaver.headers).expect(200)
+    const { status, body } = await request().get('/1/users/me').set(leaver.headers)
+    assert.equal(status, 401)
+    assert.equal(body.code, 209)
+  })
+
+  it('ends at its time, and the session never lacks one', async () => {
+    const session = await service.db.collection('_Session').findOne({ _session_token: user.sessionToken })
+    assert.ok(session?.expiresAt instanceof Date)
+    const late = await newPerson()
+    await service.db
+      .collection('_Session')
+      .updateOne({ _session_token: late.sessionToken }, { $set: { expiresAt: new Date(0) } })
+    await new Promise((resolve) => setTimeout(resolve, 5_200))
+    const { status, body } = await request().get('/1/users/me').set(late.headers)
+    assert.equal(status, 401)
+    assert.equal(body.code, 209)
+  })
+
+  it('does not let a client choose when its session ends', async () => {
+    const session = await service.db.collection('_Session').findOne({ _session_token: user.sessionToken })
+    const { status } = await request()
+      .put(`/1/classes/_Session/${session?._id}`)
+      .set(user.headers)
+      .send({ expiresAt: null })
+    assert.equal(status, 400)
+  })
+
+  it('indexes sessions by token, user and end', async () => {
+    const indexes = await service.db.collection('_Session').indexes()
+    const byName = Object.fromEntries(indexes.map((index) => [index.name, index]))
+    assert.deepEqual(byName.session_token?.key, { _session_token: 1 })
+    assert.equal(byName.session_token?.unique, true)
+    assert.deepEqual(byName.session_user?.key, { _p_user: 1 })
+    assert.equal(byName.session_expiry?.expireAfterSeconds, 0)
+  })
+})

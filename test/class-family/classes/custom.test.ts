@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { newPlan } from '../../harness/care/by-class-family.ts'
+import { assertError, classesOf } from '../../harness/clients/class-client.ts'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+
+describe('Custom', () => {
+  let owner: Person
+  let context: { ehrId: string; carePlanId: string; modelClassName: string }
+
+  const create = (payload: unknown) => classesOf(owner).post('Custom', { ...context, payload })
+
+  before(async () => {
+    owner = await newPerson()
+    context = { ...(await newPlan(owner)), modelClassName: 'SleepDiary' }
+  })
+
+  it('keeps any object and finds it by its properties', async () => {
+    const payload = { hours: 7.5, wakings: [1, 2], mood: { morning: 'good' }, nothing: null }
+    const { body } = await create(payload).expect(201)
+    assert.deepEqual(body.payload, payload)
+    const { list } = classesOf(owner)
+    const found = async (where: object) =>
+      (await list('Custom', { modelClassName: 'SleepDiary', ...where }).expect(200)).body.results.length
+    assert.equal(await found({ 'payload.hours': 7.5 }), 1)
+    assert.equal(await found({ 'payload.hours': { $gte: 8 } }), 0)
+    assert.equal(await found({ 'payload.mood.morning': 'good' }), 1)
+  })
+
+  it('needs ehrId, carePlanId and modelClassName', async () => {
+    assertError(
+      await classesOf(owner).post('Custom', { payload: {} }),
+      141,
+      'Missing required properties: carePlanId, ehrId, modelClassName',
+    )
+    const { ehrId: _, ...without } = context
+    assertError(await classesOf(owner).post('Custom', without), 141, 'Missing required properties: ehrId')
+  })
+
+  it('changes its payload, whole or in part, and keeps its place', async () => {
+    const { objectId } = (await create({ a: 1, b: 2 }).expect(201)).body
+    const { put } = classesOf(owner)
+    assert.deepEqual((await put('Custom', objectId, { payload: { c: 3 } }).expect(200)).body.payload, {
+      c: 3,
+    })
+    const part = await put('Custom', objectId, { 'payload.d': 4 }).expect(200)
+    assert.deepEqual(part.body.payload, { c: 3, d: 4 })
+    assert.deepEqual((await classesOf(owner).get('Custom', objectId)).body.payload, { c: 3, d: 4 })
+    assert.equal((await put('Custom', objectId, { 'payload.d.e': 4 })).status, 400)
+    assert.equal((await put('Custom', objectId, { 'payload.d': null })).status, 400)
+    assertError(await put('Custom', objectId, { ehrId: 'other' }), 142, 'ehrId may not be changed')
+  })
+
+  it('refuses payloads that are none or that could reach into a query', async () => {
+    for (const payload of ['text', 5, [1], { $where: '1' }, { a: { 'b.c': 1 } }, { a: { $gt: 1 } }]) {
+      const { status, body } = await create(payload)
+      assert.equal(status, 400)
+      assert.equal(typeof body.code, 'number')
+    }
+    const nested = (levels: number): unknown => (levels === 1 ? {} : { a: nested(levels - 1) })
+    assert.equal((await create(nested(30))).status, 201)
+    assert.equal((await create(nested(40))).status, 400)
+  })
+
+  it('survives odd values', async () => {
+    const odd: object[] = [
+      { a: { __op: 'Increment', amount: 1 } },
+      { a: { __op: 'Delete' } },
+      { a: { __type: 'Pointer', className: '_User', objectId: owner.mvUid } },
+      { a: { __type: 'Date', iso: 'never' } },
+      { a: { __type: 'Object', className: 'Ehr' } },
+      { a: { __type: 'Bytes', base64: '%%%' } },
+      { a: { __type: 'File', name: 'x', url: 'http://example.org' } },
+      { a: { __type: 'GeoPoint', latitude: 500, longitude: 'x' } },
+      { a: { __type: 'Relation', className: '_User' } },
+      { constructor: 1 },
+      { toString: 'x' },
+      { '': 1 },
+    ]
+    for (const payload of odd) assert.ok((await create(payload)).status < 500, JSON.stringify(payload))
+  })
+})

@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { newPlan, newPressure } from '../../harness/care/by-class-family.ts'
+import { assertError, classesOf, moment } from '../../harness/clients/class-client.ts'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+
+const timestamp = moment('2026-01-02T03:04:05.000Z')
+
+describe('measurements', () => {
+  let owner: Person
+  let stranger: Person
+  let ehrId: string
+  let carePlanId: string
+
+  before(async () => {
+    ;[owner, stranger] = await Promise.all([newPerson(), newPerson()])
+    ;({ ehrId, carePlanId } = await newPlan(owner))
+  })
+
+  describe('BloodPressure', () => {
+    it('is kept as it was given, with the EHR of its plan', async () => {
+      const sent = newPressure(carePlanId, {
+        systolic: 17.1,
+        systolicUnit: 'kPa',
+        diastolic: 85,
+        diastolicUnit: 'mmHg',
+        heartRate: 72,
+        position: 'sitting',
+        location: 'left-arm',
+        cuffSize: 'adult',
+        method: 'oscillometric',
+        deviceId: 'device-1',
+        comment: 'After coffee',
+        source: 'sensed',
+      })
+      const { body } = await classesOf(owner).post('BloodPressure', sent).expect(201)
+      for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
+      assert.deepEqual([body.ehrId, body.version], [ehrId, 1])
+      assert.deepEqual((await classesOf(owner).get('BloodPressure', body.objectId)).body, body)
+    })
+
+    it('names all that is missing in one message', async () => {
+      const { post } = classesOf(owner)
+      assertError(
+        await post('BloodPressure', { carePlanId, systolic: 120, timestamp: null }),
+        141,
+        'Missing required properties: systolicUnit, timestamp',
+      )
+      assertError(
+        await post('BloodPressure', newPressure(carePlanId, { diastolic: 80 })),
+        141,
+        /: diastolicUnit$/,
+      )
+    })
+
+    it('tells every violation with its path', async () => {
+      const faulty = newPressure(carePlanId, {
+        systolic: 500,
+        diastolic: '80',
+        diastolicUnit: 'bar',
+        heartRate: -1,
+        position: 'hanging',
+        colour: 'red',
+      })
+      const answer = await classesOf(owner).post('BloodPressure', faulty)
+      assertError(answer, 142)
+      for (const path of ['systolic', 'diastolic', 'diastolicUnit', 'heartRate', 'position', 'colour'])
+        assert.match(answer.body.error, new RegExp(`(^|; )${path} `), path)
+    })
+
+    it('refuses a diastolic pressure that is not below the systolic one', async () => {
+      const { post } = classesOf(owner)
+      const values = { systolic: 120, diastolic: 16.1, diastolicUnit: 'kPa' }
+      assertError(
+        await post('BloodPressure', newPressure(carePlanId, values)),
+        142,
+        'diastolic must be below systolic',
+      )
+    })
+
+    it('takes an ehrId only when it is that of the plan', async () => {
+      const { post } = classesOf(owner)
+      await post('BloodPressure', newPressure(carePlanId, { ehrId })).expect(201)
+      assertError(await post('BloodPressure', newPressure(carePlanId, { ehrId: 'other' })), 101)
+      assertError(await classesOf(stranger).post('BloodPressure', newPressure(carePlanId)), 101)
+    })
+
+    it('stays valid when it is updated', async () => {
+      const sent = newPressure(carePlanId, { diastolic: 80, diastolicUnit: 'mm[Hg]' })
+      const { objectId } = (await classesOf(owner).post('BloodPressure', sent).expect(201)).body
+      const { put } = classesOf(owner)
+      assertError(
+        await put('BloodPressure', objectId, { systolic: 70 }),
+        142,
+        'diastolic must be below systolic',
+      )
+      assertError(await put('BloodPressure', objectId, { diastolicUnit: null }), 141, /: diastolicUnit$/)
+      assertError(await put('BloodPressure', objectId, { carePlanId: 'x' }), 142, /carePlanId/)
+      assert.equal(
+        (await put('BloodPressure', objectId, { systolic: { __op: 'Increment', amount: 'x' } })).status,
+        400,
+      )
+      const { body } = await put('BloodPressure', objectId, { systolic: 130, comment: 'Corrected' }).expect(
+        200,
+      )
+      assert.deepEqual([body.systolic, body.comment, body.diastolic, body.version], [130, 'Corrected', 80, 2])
+      const without = await put('BloodPressure', objectId, { diastolic: null, diastolicUnit: null }).expect(
+        200,
+      )
+      assert.equal(without.body.diastolic, undefined)
+    })
+
+    it('stays valid when two updates meet', async () => {
+      const sent = newPressure(carePlanId, { systolic: 120, diastolic: 80, diastolicUnit: 'mm[Hg]' })
+      const { objectId } = (await classesOf(owner).post('BloodPressure', sent).expect(201)).body
+      for (let round = 0; round < 5; round++) {
+        await Promise.all([
+          classesOf(owner).put('BloodPressure', objectId, { systolic: 90 }),
+          classesOf(owner).put('BloodPressure', objectId, { diastolic: 100 }),
+          classesOf(owner).put('BloodPressure', objectId, { systolic: 120, diastolic: 80 }),
+        ])
+        const { body } = await classesOf(owner).get('BloodPressure', objectId).expect(200)
+        assert.ok(body.diastolic < body.systolic, `${body.systolic}/${body.diastolic}`)
+      }
+    })
+
+    it('is found by time and plan', async () => {
+      const { carePlanId: own } = await newPlan(owner)
+      for (const day of ['01', '02', '03'])
+        await classesOf(owner)
+          .post('BloodPressure', newPressure(own, { timestamp: moment(`2026-02-${day}T00:00:00.000Z`) }))
+          .expect(201)
+      const where = { carePlanId: own, timestamp: { $gte: moment('2026-02-02T00:00:00.000Z') } }
+      const { body } = await classesOf(owner)
+        .list('BloodPressure', where)
+        .query({ order: '-timestamp' })
+        .expect(200)
+      assert.deepEqual(
+        body.results.map((one: { timestamp: { iso: string } }) => one.timestamp.iso.slice(0, 10)),
+        ['2026-02-03', '2026-02-02'],
+      )
+    })
+
+    it('answers odd input with a code', async () => {
+      const odd: Record<string, unknown>[] = [
+        { timestamp: moment('+275760-09-13T00:00:00.000Z') },
+        { timestamp: moment('2026-13-45T00:00:00.000Z') },
+        { timestamp: '2026-01-02' },
+        { timestamp: { __type: 'Date', iso: 5 } },
+        { systolic: { $gt: 1 } },
+        { systolic: [120] },
+        { comment: { __op: 'Add', objects: [1] } },
+        { 'systolic.value': 1 },
+        { 'bad-name': 1 },
+        { _rperm: ['*'] },
+        { objectId: 'abc' },
+        { carePlanId: `${carePlanId}\u0000` },
+        { carePlanId: 'x'.repeat(10_000) },
+      ]
+      for (const values of odd) {
+        const { status, body } = await classesOf(owner).post('BloodPressure', newPressure(carePlanId, values))
+        assert.ok([400, 404].includes(status), `${JSON.stringify(values).slice(0, 80)} -> ${status}`)
+        assert.deepEqual([typeof body.code, typeof body.error], ['number', 'string'])
+      }
+    })
+
+    it('refuses numbers that JSON cannot hold', async () => {
+      const text = JSON.stringify(newPressure(carePlanId)).replace('128', '1e400')
+      const { status } = await classesOf(owner)
+        .post('BloodPressure', {})
+        .set('Content-Type', 'application/json')
+        .send(text)
+      assert.equal(status, 400)
+    })
+  })
+
+  describe('BodyMassIndex', () => {
+    const body = { weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' }
+
+    it('is calculated of weight and height, on update again', async () => {
+      const created = await classesOf(owner)
+        .post('BodyMassIndex', { carePlanId, timestamp, ...body })
+        .expect(201)
+      assert.equal(created.body.bmi, 22.9)
+      const { objectId } = created.body
+      const updated = await classesOf(owner)
+        .put('BodyMassIndex', objectId, { weight: 154, weightUnit: 'lb' })
+        .expect(200)
+      assert.equal(updated.body.bmi, 22.8)
+      assert.equal((await classesOf(owner).get('BodyMassIndex', objectId)).body.bmi, 22.8)
+      assertError(await classesOf(owner).put('BodyMassIndex', objectId, { bmi: 30 }), 142, /^bmi /)
+    })
+
+    it('is taken from a device that knows nothing else', async () => {
+      const { body: device } = await classesOf(owner)
+        .post('BodyMassIndex', { carePlanId, timestamp, bmi: 24.5 })
+        .expect(201)
+      assert.deepEqual([device.bmi, device.weight], [24.5, undefined])
+      assertError(
+        await classesOf(owner).post('BodyMassIndex', { carePlanId, timestamp, bmi: 300 }),
+        142,
+        /^bmi /,
+      )
+    })
+
+    it('names what is missing', async () => {
+      const { post } = classesOf(owner)
+      assertError(
+        await post('BodyMassIndex', {}),
+        141,
+        'Missing required properties: carePlanId, height, heightUnit, timestamp, weight, weightUnit',
+      )
+    })
+  })
+
+  describe('BodyTemperature', () => {
+    it('is kept as it was given', async () => {
+      const sent = {
+        carePlanId,
+        timestamp,
+        temperature: 98.6,
+        temperatureUnit: '[degF]',
+        location: 'ear',
+        basal: false,
+      }
+      const { body } = await classesOf(owner).post('BodyTemperature', sent).expect(201)
+      for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
+    })
+
+    it('refuses what no body has', async () => {
+      const sent = { carePlanId, timestamp, temperature: 98.6, temperatureUnit: 'Cel' }
+      assertError(
+        await classesOf(owner).post('BodyTemperature', sent),
+        142,
+        'temperature must lie between 20 and 46 Cel',
+      )
+    })
+
+    it('names what is missing', async () => {
+      assertError(
+        await classesOf(owner).post('BodyTemperature', { carePlanId }),
+        141,
+        'Missing required properties: temperature, temperatureUnit, timestamp',
+      )
+    })
+  })
+
+  it('are deleted by whom they belong to', async () => {
+    const { objectId } = (await classesOf(owner).post('BloodPressure', newPressure(carePlanId)).expect(201))
+      .body
+    assertError(await classesOf(stranger).delete('BloodPressure', objectId), 101)
+    await classesOf(owner).delete('BloodPressure', objectId).expect(200)
+    assertError(await classesOf(owner).get('BloodPressure', objectId), 101)
+  })
+})

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { newPlan } from '../../harness/care/by-class-family.ts'
+import { assertError, classesOf, moment } from '../../harness/clients/class-client.ts'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+
+describe('Task', () => {
+  let owner: Person
+  let stranger: Person
+  let context: { ehrId: string; carePlanId: string; goalId: string }
+
+  const newGoal = async (plan: object): Promise<string> =>
+    (
+      await classesOf(owner)
+        .post('Goal', { ...plan, name: 'Walk' })
+        .expect(201)
+    ).body.objectId
+
+  before(async () => {
+    ;[owner, stranger] = await Promise.all([newPerson(), newPerson()])
+    const plan = await newPlan(owner)
+    context = { ...plan, goalId: await newGoal(plan) }
+  })
+
+  it('is created ACTIVE in a goal', async () => {
+    const sent = {
+      ...context,
+      name: 'Buy shoes',
+      dueDate: moment('2026-06-01T00:00:00.000Z'),
+      priority: 'HIGH',
+      repeat: { every: 2, period: 'WEEK' },
+    }
+    const { body } = await classesOf(owner).post('Task', sent).expect(201)
+    for (const [name, value] of Object.entries(sent)) assert.deepEqual(body[name], value)
+    assert.deepEqual([body.status, body.version], ['ACTIVE', 1])
+    assertError(await classesOf(stranger).get('Task', body.objectId), 101)
+    const wrong = { ...sent, repeat: { every: 0, period: 'YEAR', until: 'x' }, priority: 'huge' }
+    assertError(await classesOf(owner).post('Task', wrong), 142, /priority .*repeat\.every/)
+  })
+
+  it('needs an EHR, a care plan and a goal that belong together and are the caller’s', async () => {
+    const other = await newPlan(owner)
+    const theirs = await newPlan(stranger)
+    const wrong = [
+      { ...context, goalId: 'doesNotExist' },
+      { ...context, carePlanId: other.carePlanId },
+      { ...context, ehrId: theirs.ehrId },
+      { ...theirs, goalId: context.goalId },
+    ]
+    for (const ids of wrong) assertError(await classesOf(owner).post('Task', { ...ids, name: 'x' }), 101)
+    assertError(
+      await classesOf(owner).post('Task', {}),
+      141,
+      'Missing required properties: carePlanId, ehrId, goalId, name',
+    )
+  })
+
+  it('is closed for good, and not added to a goal that is closed', async () => {
+    const { post, put } = classesOf(owner)
+    const goalId = await newGoal({ ehrId: context.ehrId, carePlanId: context.carePlanId })
+    const task = { ...context, goalId, name: 'x' }
+    const { body } = await post('Task', task).expect(201)
+    await put('Task', body.objectId, { status: 'COMPLETED' }).expect(200)
+    assertError(await put('Task', body.objectId, { status: 'CANCELLED' }), 142)
+    assertError(await put('Task', body.objectId, { goalId: context.goalId }), 142)
+    await put('Goal', goalId, { status: 'COMPLETED' }).expect(200)
+    assertError(await post('Task', task), 142, 'goalId names a goal that is closed')
+  })
+
+  it('goes with its goal', async () => {
+    const goalId = await newGoal({ ehrId: context.ehrId, carePlanId: context.carePlanId })
+    const { body } = await classesOf(owner)
+      .post('Task', { ...context, goalId, name: 'x' })
+      .expect(201)
+    await classesOf(owner).delete('Goal', goalId).expect(200)
+    assertError(await classesOf(owner).get('Task', body.objectId), 101)
+    assert.equal(await service.db.collection('Task').countDocuments({ goalId }), 0)
+  })
+
+  it('does not make a goal or a plan larger than can be read as a whole', async () => {
+    const plan = await newPlan(owner)
+    const goalId = await newGoal(plan)
+    const { db } = service
+    const copies = async (name: string, id: string) => {
+      const { _id, ...one } = (await db.collection(name).findOne({ _id: id as never }))!
+      await db
+        .collection(name)
+        .insertMany(Array.from({ length: 99 }, () => ({ ...one, _id: crypto.randomUUID() })) as never)
+    }
+    const task = { ...plan, goalId, name: 'x' }
+    await copies('Task', (await classesOf(owner).post('Task', task).expect(201)).body.objectId)
+    assertError(
+      await classesOf(owner).post('Task', task),
+      142,
+      'goalId names a goal that already has 100 tasks, the maximum',
+    )
+    await copies('Goal', goalId)
+    assertError(await classesOf(owner).post('Goal', { ...plan, name: 'x' }), 142, /with 100 goals/)
+  })
+})

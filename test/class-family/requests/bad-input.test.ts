@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { Response } from 'supertest'
+import { CLASS_NAMES, classes } from '../../../records/kinds.ts'
+import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
+import { classesOf } from '../../harness/clients/class-client.ts'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+import { request } from '../../harness/service/service.ts'
+
+const NAMES = [...new Set(CLASS_NAMES.flatMap((name) => Object.keys(classes[name].stored.properties)))]
+const ODD_NAMES = [
+  'ACL',
+  '_rperm',
+  '_wperm',
+  '__type',
+  'className',
+  'payload.a',
+  'payload.a.b',
+  'a-b',
+  '$set',
+  '',
+  'id',
+]
+
+const odd = fc.constantFrom<unknown>(
+  ...[null, true, 0, -1, 1e308, '', ' ', 'x'.repeat(20_000), '\u0000', '\ud800', '{}', [], {}, [[]], [null]],
+  ...['Date', 'Pointer', 'Object', 'GeoPoint', 'Relation', 'Bytes', 'File', 'Polygon', 'X'].map((__type) => ({
+    __type,
+  })),
+  ...['Delete', 'Increment', 'Add', 'Remove', 'Batch', 'AddRelation', 'SetOnInsert', 'X'].map((__op) => ({
+    __op,
+  })),
+  { __op: 'Increment', amount: 1e308 },
+  { __op: 'Add', objects: [1] },
+  { __op: 'Batch', ops: [{ __op: 'Delete' }] },
+  { __op: 'AddRelation', objects: [{ __type: 'Pointer', className: 'Ehr', objectId: 'x' }] },
+  { __type: 'Pointer', className: '_User', objectId: 'x' },
+  { __type: 'Date', iso: '+275760-09-13T00:00:00.000Z' },
+  { __type: 'Date', iso: '2026-02-30T00:00:00.000Z' },
+  { __type: 'Date', iso: '2026-01-01T00:00:00.000Z' },
+  { $gt: '' },
+  { $where: '1' },
+  { 'a.b': 1 },
+)
+const value = fc.oneof(odd, fc.jsonValue({ maxDepth: 3 }), fc.array(odd, { maxLength: 2 }))
+const body = fc.dictionary(fc.oneof(fc.constantFrom(...NAMES), fc.constantFrom(...ODD_NAMES)), value, {
+  maxKeys: 6,
+})
+
+function assertAnswered({ status, body: answer }: Response, sent: unknown): void {
+  const told = JSON.stringify(sent).slice(0, 300)
+  assert.ok(status < 500, `${told} -> ${status} ${JSON.stringify(answer)}`)
+  if (status >= 400) assert.deepEqual([typeof answer.code, typeof answer.error], ['number', 'string'], told)
+}
+
+describe('bad input', () => {
+  let user: Person
+  let valid: Record<string, unknown>
+  let ids: Record<string, string>
+
+  before(async () => {
+    user = await newPerson()
+    const { ehrId, carePlanId } = await newPlan(user)
+    const { post } = classesOf(user)
+    valid = { ...newPressure(carePlanId), ehrId, name: 'x', modelClassName: 'Model', temperatureUnit: 'Cel' }
+    const created = async (className: string, sent: Record<string, unknown>): Promise<[string, string]> => [
+      className,
+      (await post(className, sent).expect(201)).body.objectId,
+    ]
+    ids = Object.fromEntries([
+      ['Ehr', await ehrOf(user)],
+      ['CarePlan', carePlanId],
+      await created('Goal', { ehrId, carePlanId, name: 'x' }),
+      await created('Custom', { ehrId, carePlanId, modelClassName: 'Model', payload: { a: 1 } }),
+      await created('BloodPressure', newPressure(carePlanId)),
+    ])
+  })
+
+  it('to create is answered with a code, whatever it is', async function () {
+    this.timeout(120_000)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...CLASS_NAMES),
+        body,
+        fc.boolean(),
+        async (className, sent, mixed) => {
+          const { post } = classesOf(user)
+          assertAnswered(await post(className, mixed ? { ...valid, ...sent } : sent).timeout(5000), [
+            className,
+            sent,
+          ])
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  it('to update is answered with a code, and never breaks what is stored', async function () {
+    this.timeout(120_000)
+    const { get, put } = classesOf(user)
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...Object.keys(ids)), body, async (className, sent) => {
+        const id = ids[className] as string
+        assertAnswered(await put(className, id, sent).timeout(5000), [className, sent])
+        const { body: kept } = await get(className, id).expect(200)
+        for (const name of classes[className as 'Ehr'].stored.required ?? [])
+          assert.ok(kept[name] !== undefined && kept[name] !== null, `${className} has lost ${name}`)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('in an address is answered with a code', async () => {
+    const names = [
+      'a%2Fb',
+      '%00',
+      '..%2F..',
+      '%24ne',
+      'x'.repeat(3000),
+      '%F0%9F%92%A9',
+      '{"$gt":""}',
+      'a%20b',
+      '%ff',
+    ]
+    for (const className of [
+      'CarePlan',
+      '_Role',
+      '_Session',
+      'Nope',
+      '_SCHEMA',
+      '_Join:users:_Role',
+      'a%2Fb',
+      '%00',
+    ])
+      for (const id of names)
+        for (const method of ['get', 'put', 'delete'] as const) {
+          const answer = await request()[method](`/1/classes/${className}/${id}`).set(user.headers).send({})
+          assertAnswered(answer, [method, className, id])
+          assert.ok(answer.status >= 400, `${method} ${className}/${id} -> ${answer.status}`)
+        }
+  })
+})

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { newSdk } from '../../harness/clients/class-client.ts'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+import { request } from '../../harness/service/service.ts'
+
+describe('class family: distinct', () => {
+  let user: Person
+  before(async () => {
+    user = await newPerson()
+    const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
+    const ehrId = ehr.objectId
+    const plan = await request()
+      .post('/1/classes/CarePlan')
+      .set(user.headers)
+      .send({ ehrId, name: 'plan' })
+      .expect(201)
+    const carePlanId = plan.body.objectId
+    for (const [model, score] of [
+      ['Mood', 3],
+      ['Sleep', 1],
+      ['Mood', 2],
+      ['Pain', 3],
+      ['Sleep', 1],
+    ] as const)
+      await request()
+        .post('/1/classes/Custom')
+        .set(user.headers)
+        .send({ ehrId, carePlanId, modelClassName: model, payload: { score, tags: [model, 'all'] } })
+        .expect(201)
+  })
+
+  const distinct = async (query: Record<string, unknown>) => {
+    const { status, body } = await request().get('/1/classes/Custom').set(user.headers).query(query)
+    assert.equal(status, 200, JSON.stringify(body))
+    return body
+  }
+
+  it('answers the unique values of a field, of a payload property and of the members of a list', async () => {
+    assert.deepEqual((await distinct({ distinct: 'modelClassName', order: 'modelClassName' })).results, [
+      'Mood',
+      'Pain',
+      'Sleep',
+    ])
+    assert.deepEqual(
+      (await distinct({ distinct: 'payload.score', order: 'payload.score' })).results,
+      [1, 2, 3],
+    )
+    assert.deepEqual((await distinct({ distinct: 'payload.tags', order: 'payload.tags' })).results, [
+      'Mood',
+      'Pain',
+      'Sleep',
+      'all',
+    ])
+  })
+
+  it('honours where, order, limit, skip and count', async () => {
+    const where = JSON.stringify({ 'payload.score': { $gte: 2 } })
+    assert.deepEqual(
+      (await distinct({ distinct: 'modelClassName', where, order: '-modelClassName' })).results,
+      ['Pain', 'Mood'],
+    )
+    const paged = await distinct({
+      distinct: 'modelClassName',
+      order: 'modelClassName',
+      skip: 1,
+      limit: 1,
+      count: 1,
+    })
+    assert.deepEqual(paged, { results: ['Pain'], count: 3 })
+    assert.deepEqual(await distinct({ distinct: 'modelClassName', limit: 0, count: 1 }), {
+      results: [],
+      count: 3,
+    })
+  })
+
+  it('answers dates as dates', async () => {
+    const { results } = await distinct({ distinct: 'createdAt', order: 'createdAt' })
+    assert.equal(results.length, 5)
+    for (const date of results) assert.ok(!Number.isNaN(Date.parse(date.iso ?? date)))
+  })
+
+  it('works through the SDK', async () => {
+    const Parse = newSdk()
+    const answer = await Parse.CoreManager.getRESTController().request(
+      'GET',
+      'classes/Custom',
+      { distinct: 'modelClassName', order: 'modelClassName' },
+      { sessionToken: user.sessionToken },
+    )
+    assert.deepEqual((answer as { results: unknown }).results, ['Mood', 'Pain', 'Sleep'])
+  })
+
+  it('tells nothing of the objects of others', async () => {
+    const stranger = await newPerson()
+    const { body } = await request()
+      .get('/1/classes/Custom')
+      .set(stranger.headers)
+      .query({ distinct: 'modelClassName', count: 1 })
+    assert.deepEqual(body, { results: [], count: 0 })
+  })
+
+  it('refuses protected, internal and unknown fields, and an order by another one', async () => {
+    const refused: [string, Record<string, unknown>][] = [
+      ['Custom', { distinct: '_rperm' }],
+      ['Custom', { distinct: '_acl' }],
+      ['Custom', { distinct: 'ACL' }],
+      ['Custom', { distinct: 'nonsense' }],
+      ['Custom', { distinct: '$where' }],
+      ['Custom', { distinct: 'payload.$x' }],
+      ['Custom', { distinct: '' }],
+      ['Custom', { distinct: 'modelClassName', order: 'createdAt' }],
+      ['_User', { distinct: 'email' }],
+      ['_User', { distinct: 'authData' }],
+      ['_User', { distinct: '_hashed_password' }],
+      ['_User', { distinct: 'password' }],
+      ['_User', { distinct: 'sessionToken' }],
+      ['_User', { distinct: 'email.x' }],
+      ['_User', { order: 'email' }],
+    ]
+    for (const [className, query] of refused) {
+      const { status, body } = await request().get(`/1/classes/${className}`).set(user.headers).query(query)
+      assert.equal(status, 400, JSON.stringify([query, body]))
+      assert.equal(body.code, 102)
+    }
+  })
+})

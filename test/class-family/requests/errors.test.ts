@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict'
+import { Agent, request as httpRequest } from 'node:http'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+import { keys, request, service } from '../../harness/service/service.ts'
+
+/** Sends bytes as they are, which a well-behaved client would not. */
+function raw(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body?: string | Buffer,
+  agent?: Agent,
+): Promise<{ status: number; type: string; text: string; reused: boolean }> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(service.url)
+    const sent = httpRequest(
+      { hostname, port, method, path, headers, ...(agent ? { agent } : {}) },
+      (answer) => {
+        let text = ''
+        answer.on('data', (chunk) => {
+          text += chunk
+        })
+        answer.on('end', () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            type: answer.headers['content-type'] ?? '',
+            text,
+            reused: sent.reusedSocket,
+          }),
+        )
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+describe('class family: errors', () => {
+  let user: Person
+  let json: Record<string, string>
+  before(async () => {
+    user = await newPerson()
+    json = { ...user.headers, 'Content-Type': 'application/json' }
+  })
+
+  const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
+  const bodies: Record<string, string | Buffer> = {
+    'not JSON': 'not json',
+    'half JSON': '{"name": ',
+    'a JSON text': '"text"',
+    'a JSON list': '[1,2]',
+    null: 'null',
+    'nested 10,000 deep': nested(10_000),
+    'nested 33 deep': nested(33),
+    '2 MB': JSON.stringify({ name: 'x'.repeat(2_000_000) }),
+    __proto__: '{"__proto__": {"admin": true}}',
+    'a nested __proto__': '{"payload": {"a": {"__proto__": {"admin": true}}}}',
+    constructor: '{"constructor": {"prototype": {"admin": true}}}',
+    '1e400': '{"systolic": 1e400}',
+    NaN: '{"systolic": NaN}',
+    'a year that is none': '{"dueDate": {"__type": "Date", "iso": "+275760-09-14T00:00:00.000Z"}}',
+    'the last year of all': '{"dueDate": {"__type": "Date", "iso": "+275760-09-13T00:00:00.000Z"}}',
+    'a Date without iso': '{"dueDate": {"__type": "Date"}}',
+    'a Pointer to nothing': '{"ehrId": {"__type": "Pointer"}}',
+    'a Relation': '{"ehrId": {"__type": "Relation", "className": 5}}',
+    'a File': '{"ehrId": {"__type": "File", "name": "../x"}}',
+    'Bytes that are none': '{"ehrId": {"__type": "Bytes", "base64": 5}}',
+    'a Polygon that is none': '{"ehrId": {"__type": "Polygon", "coordinates": "x"}}',
+    'a GeoPoint that is none': '{"ehrId": {"__type": "GeoPoint", "latitude": "x"}}',
+    $where: '{"$where": "sleep(1000)"}',
+    'an operator as a value': '{"name": {"$gt": ""}}',
+    'a dotted key': '{"a.b": 1}',
+    'an unknown operation': '{"name": {"__op": "Explode"}}',
+    'an operation of another type': '{"name": {"__op": "Increment", "amount": "x"}}',
+    'AddRelation of nothing': '{"name": {"__op": "AddRelation"}}',
+    'Batch of nothing': '{"name": {"__op": "Batch"}}',
+    'Delete of a required property': '{"name": {"__op": "Delete"}}',
+    'an objectId': '{"objectId": "chosen"}',
+    'a createdAt': '{"createdAt": "yesterday"}',
+    'an ACL': '{"ACL": "all"}',
+    authData: '{"authData": {"anonymous": {"id": 5}}}',
+    'a method that is none': '{"_method": "EXPLODE"}',
+    'a method of another type': '{"_method": {"a": 1}}',
+    'a session of another type': '{"_SessionToken": {"$gt": ""}, "_ApplicationId": 5}',
+    'bad UTF-8': Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0x22, 0x3a, 0x31, 0x7d]),
+  }
+  const routes: [string, string][] = [
+    ['POST', '/1/classes/CarePlan'],
+    ['PUT', '/1/classes/CarePlan/abcdefghij'],
+    ['POST', '/1/classes/NoSuchClass'],
+    ['POST', '/1/users'],
+    ['POST', '/1/login'],
+    ['POST', '/1/functions/bmi'],
+    ['POST', '/functions/Login'],
+    ['POST', '/functions/noSuchFunction'],
+    ['POST', '/1/requestPasswordReset'],
+    ['POST', '/1/verificationEmailRequest'],
+    ['POST', '/1/batch'],
+  ]
+
+  for (const [method, path] of routes) {
+    it(`${method} ${path} answers every bad body with a code, a text, JSON and no 5xx`, async () => {
+      for (const [name, body] of Object.entries(bodies)) {
+        const { status, type, text } = await raw(method, path, json, body)
+        assert.ok(status < 500, `${name}: ${status} ${text}`)
+        assert.match(type, /^application\/json/, `${name}: ${type} ${text}`)
+        const answer = JSON.parse(text)
+        if (status < 400) continue
+        assert.equal(typeof answer.code, 'number', `${name}: ${text}`)
+        assert.equal(typeof answer.error, 'string', `${name}: ${text}`)
+        assert.deepEqual(Object.keys(answer).sort(), ['code', 'error'])
+      }
+    })
+  }
+
+  it('answers strange paths, methods and content types alike', async () => {
+    const strange: [string, string, Record<string, string>?, string?][] = [
+      ['GET', '/1/classes/CarePlan/a%2Fb'],
+      ['GET', '/1/classes/CarePlan/a%00b'],
+      ['GET', '/1/classes/CarePlan/%E0%A4%A'],
+      ['GET', `/1/classes/CarePlan/${'x'.repeat(8000)}`],
+      ['GET', '/1/classes/..%2F..%2Fetc'],
+      ['GET', '/1/classes/$where'],
+      ['GET', '/1/classes/_Role'],
+      ['GET', '/1/classes/'],
+      ['GET', '/1/nothing'],
+      ['GET', '/1/'],
+      ['GET', '/1'],
+      ['PATCH', '/1/classes/CarePlan'],
+      ['DELETE', '/1/classes/CarePlan'],
+      ['PUT', '/1/login'],
+      ['GET', '/functions/bmi'],
+      ['GET', '/1/schemas'],
+      ['POST', '/1/files/x.txt', { 'Content-Type': 'text/plain' }, 'x'],
+      ['GET', '/1/serverInfo'],
+      ['GET', '/1/aggregate/CarePlan'],
+      ['POST', '/1/graphql'],
+      ['POST', '/1/classes/CarePlan', { 'Content-Type': 'text/plain' }, 'x'],
+      ['POST', '/1/classes/CarePlan', { 'Content-Type': 'application/xml' }, '<a/>'],
+      ['POST', '/1/classes/CarePlan', { 'Content-Type': 'multipart/form-data; boundary=x' }, '--x--'],
+      ['POST', '/1/classes/CarePlan', { 'Content-Type': 'application/json; charset=klingon' }, '{}'],
+      ['POST', '/1/classes/CarePlan', { 'Content-Encoding': 'gzip' }, 'not gzip'],
+      ['POST', '/1/classes/CarePlan', { 'Content-Encoding': 'klingon' }, '{}'],
+      ['POST', '/1/classes/CarePlan', { 'X-Parse-Cloud-Context': '[' }, '{}'],
+      ['POST', '/1/classes/CarePlan', { 'X-Parse-Installation-Id': 'é$'.repeat(50) }, '{}'],
+      ['POST', '/1/classes/CarePlan', { 'X-Parse-Master-Key': 'guess' }, '{}'],
+      ['POST', '/1/classes/CarePlan', { 'X-Parse-Maintenance-Key': 'guess' }, '{}'],
+      ['POST', '/1/classes/CarePlan', { Authorization: `Basic ${'A'.repeat(6000)}` }, '{}'],
+    ]
+    for (const [method, path, headers = {}, body] of strange) {
+      const { status, type, text } = await raw(method, path, { ...json, ...headers }, body)
+      const what = `${method} ${path.slice(0, 60)} ${JSON.stringify(headers)}: ${status} ${type} ${text.slice(0, 200)}`
+      assert.ok(status >= 400 && status < 500, what)
+      assert.match(type, /^application\/json/, what)
+      assert.equal(typeof JSON.parse(text).code, 'number', what)
+      assert.equal(typeof JSON.parse(text).error, 'string', what)
+    }
+  })
+
+  it('keeps the connection after every kind of refusal', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    await raw('GET', '/1/users/me', json, undefined, agent)
+    const refusals: [string, string, Record<string, string>, string?][] = [
+      ['POST', '/1/classes/CarePlan', { 'Content-Type': 'application/json' }, '{}'],
+      ['POST', '/1/classes/CarePlan', { ...keys(), 'Content-Type': 'application/json' }, '{}'],
+      ['POST', '/1/classes/CarePlan', json, '{"name": '],
+      ['POST', '/1/classes/CarePlan', json, '{"name": {"__op": "Explode"}}'],
+      ['GET', '/1/schemas', json],
+      ['GET', '/1/classes/CarePlan?limit=abc', json],
+      ['GET', '/1/login', json],
+      ['GET', '/1/classes/NoSuchClass', json],
+    ]
+    for (const [method, path, headers, body] of refusals) {
+      const { status, reused } = await raw(method, path, headers, body, agent)
+      assert.ok(status >= 400 && status < 500, `${method} ${path}: ${status}`)
+      assert.ok(reused, `${method} ${path} came on a new connection`)
+    }
+    const last = await raw('GET', '/1/users/me', json, undefined, agent)
+    assert.ok(last.reused && last.status === 200)
+    agent.destroy()
+  })
+
+  it('gives every part of a batch that fails a code', async () => {
+    const requests = [
+      { method: 'GET', path: '/1/classes/CarePlan/nothing' },
+      { method: 'POST', path: '/1/classes/CarePlan', body: { name: { __op: 'Delete' } } },
+      { method: 'PUT', path: '/1/classes/CarePlan/x', body: null },
+      { method: 'DELETE', path: '/1/classes/CarePlan/x' },
+    ]
+    const { status, body } = await request().post('/1/batch').set(user.headers).send({ requests })
+    assert.equal(status, 200)
+    assert.equal(body.length, requests.length)
+    for (const part of body) {
+      assert.equal(typeof part.error.code, 'number', JSON.stringify(part))
+      assert.notEqual(part.error.code, 1, JSON.stringify(part))
+      assert.equal(typeof part.error.error, 'string')
+    }
+  })
+
+  it('refuses batches without a list, with strange paths, nested or too long', async () => {
+    const batch = (body: object) => request().post('/1/batch').set(user.headers).send(body)
+    const get = { method: 'GET', path: '/1/classes/CarePlan' }
+    for (const body of [
+      {},
+      { requests: 'x' },
+      { requests: [null] },
+      { requests: [{ method: 'GET' }] },
+      { requests: [{ method: 'POST', path: '/1/classes/CarePlan', body: 5 }] },
+      { requests: [{ method: 'POST', path: '/1/classes/CarePlan', body: { name: { __op: 'Explode' } } }] },
+      { requests: [{ method: 5, path: '/1/classes/CarePlan' }] },
+      { requests: [{ method: 'get', path: '/1/classes/CarePlan' }] },
+      { requests: [{ method: 'GET', path: '/1/classes/CarePlan?limit=abc' }] },
+      { requests: [{ method: 'GET', path: '/1/../1/schemas' }] },
+      { requests: [{ method: 'GET', path: '/1/schemas' }] },
+      { requests: [{ method: 'GET', path: 'nowhere' }] },
+      { requests: [{ method: 'POST', path: '/1/batch', body: { requests: [] } }] },
+      { requests: Array.from({ length: 51 }, () => get) },
+      { requests: [get], transaction: true },
+    ]) {
+      const { status, body: answer } = await batch(body)
+      assert.equal(status, 400, JSON.stringify(body).slice(0, 100))
+      assert.equal(typeof answer.code, 'number')
+    }
+  })
+
+  it('reads no query into what is none', async () => {
+    for (const where of [{ $or: 5 }, { x: { $inQuery: { className: 'CarePlan', where: 5 } } }])
+      for (const method of ['put', 'delete', 'post'] as const)
+        for (const path of ['classes/CarePlan', 'classes/CarePlan/x', 'users', 'functions/bmi']) {
+          const { status } = await request()[method](`/1/${path}`).set(user.headers).send({ where })
+          assert.ok(status >= 400 && status < 500, `${method} ${path} ${status}`)
+        }
+  })
+
+  it('refuses an atomic change of a field of another type', async () => {
+    const [ehr] = (await request().get('/1/classes/Ehr').set(user.headers)).body.results
+    const plan = await request()
+      .post('/1/classes/CarePlan')
+      .set(user.headers)
+      .send({ ehrId: ehr.objectId, name: 'plan' })
+    for (const operation of [
+      { __op: 'Increment', amount: 1 },
+      { __op: 'Add', objects: ['x'] },
+      { __op: 'AddUnique', objects: ['x'] },
+      { __op: 'Remove', objects: ['x'] },
+      { __op: 'AddRelation', objects: [{ __type: 'Pointer', className: 'Ehr', objectId: 'x' }] },
+      { __op: 'Batch', ops: [{ __op: 'Delete' }] },
+    ])
+      for (const field of ['name', 'notes', 'anonymous', 'notes.deep']) {
+        const { status, body } = await request()
+          .put(`/1/classes/CarePlan/${plan.body.objectId}`)
+          .set(user.headers)
+          .send({ [field]: operation })
+        assert.equal(status, 400, JSON.stringify([field, operation, body]))
+        assert.ok([107, 111].includes(body.code), JSON.stringify([field, operation, body]))
+      }
+  })
+
+  it('does a request with the same X-Parse-Request-Id once', async () => {
+    const send = () =>
+      request()
+        .post('/1/functions/bmi')
+        .set({ ...user.headers, 'X-Parse-Request-Id': 'the-same-request-0001' })
+        .send({ weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' })
+    assert.equal((await send()).status, 200)
+    const { status, body } = await send()
+    assert.equal(status, 400)
+    assert.equal(body.code, 159)
+  })
+
+  it('answers a header that is too large without a crash', async () => {
+    const { status } = await raw('GET', `/1/classes/CarePlan?where=${'x'.repeat(1_000_000)}`, json).catch(
+      () => ({
+        status: 431,
+      }),
+    )
+    assert.equal(status, 431)
+    await request().get('/1/users/me').set(user.headers).expect(200)
+  })
+})

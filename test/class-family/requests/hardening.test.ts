@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
+import { newAddress, newPerson, type Person, password } from '../../harness/people/people.ts'
+import { config, keys, request, service } from '../../harness/service/service.ts'
+
+/** One test for each class of defects that Parse Server 9 has had: they must not come back with an update. */
+describe('class family: known classes of defects', () => {
+  let user: Person
+  let other: Person
+  before(async () => {
+    user = await newPerson()
+    other = await newPerson()
+  })
+
+  it('identity providers: no forged token, whatever its algorithm or audience, makes an account or logs in', async () => {
+    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const claims = part({
+      iss: 'https://accounts.google.com',
+      aud: 'another-client',
+      sub: '1',
+      exp: 9_999_999_999,
+    })
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const pem = publicKey.export({ type: 'spki', format: 'pem' })
+    const unsigned = `${part({ alg: 'none' })}.${claims}.`
+    const confused = `${part({ alg: 'HS256', kid: 'x' })}.${claims}`
+    const foreign = `${part({ alg: 'RS256', kid: 'x' })}.${claims}`
+    const tokens = [
+      unsigned,
+      `${confused}.${createHmac('sha256', pem).update(confused).digest('base64url')}`,
+      `${foreign}.${sign('sha256', Buffer.from(foreign), privateKey).toString('base64url')}`,
+    ]
+    for (const provider of ['google', 'apple', 'facebook', 'keycloak', 'ldap', 'custom', 'anonymous'])
+      for (const token of tokens)
+        for (const path of ['/1/users', '/1/login']) {
+          const authData = { [provider]: { id: '1', id_token: token, token, access_token: token } }
+          const { status, body } = await request().post(path).set(keys()).send({ authData })
+          assert.ok(status >= 400 && status < 500, `${provider} ${path}: ${status} ${JSON.stringify(body)}`)
+          assert.equal(body.sessionToken, undefined)
+        }
+  })
+
+  it('sessions: none is immortal', async () => {
+    for (const body of [
+      { expiresAt: null },
+      { user: { __type: 'Pointer', className: '_User', objectId: other.mvUid } },
+    ]) {
+      const made = await request().post('/1/classes/_Session').set(user.headers).send(body)
+      assert.ok(made.status >= 400 && made.status < 500, JSON.stringify(made.body))
+      assert.equal(made.body.sessionToken, undefined)
+    }
+    const immortal = await service.db
+      .collection<{ expiresAt: Date }>('_Session')
+      .countDocuments({ expiresAt: { $not: { $type: 'date' } } })
+    assert.equal(immortal, 0)
+  })
+
+  it('prototypes: a reserved name is refused beside and inside harmless ones', async () => {
+    for (const body of [
+      '{"a": {"b": 1}, "c": {"__proto__": {"polluted": 1}}}',
+      '{"a": [{"b": {"constructor": {"prototype": {"polluted": 1}}}}]}',
+      '{"c": {"d": 1, "__proto__": 5, "e": {"f": 1}}}',
+    ])
+      for (const path of ['/1/classes/Custom', '/1/functions/bmi', '/1/users']) {
+        const { status } = await request()
+          .post(path)
+          .set(user.headers)
+          .set('Content-Type', 'application/json')
+          .send(body)
+        assert.equal(status, 400)
+      }
+    assert.equal(({} as Record<string, unknown>).polluted, undefined)
+  })
+
+  it('internal classes: no route reads or writes them, alone or in a batch', async () => {
+    const internal = [
+      '_Role',
+      '_Installation',
+      '_Hooks',
+      '_SCHEMA',
+      '_GlobalConfig',
+      '_PushStatus',
+      '_Idempotency',
+      '_Join:users:_Role',
+      '_Audience',
+      '_JobStatus',
+    ]
+    for (const className of internal) {
+      for (const method of ['get', 'post'] as const) {
+        const { status } = await request()[method](`/1/classes/${className}`).set(user.headers)
+        assert.equal(status, 400, `${method} ${className}`)
+      }
+      const { status } = await request()
+        .post('/1/batch')
+        .set(user.headers)
+        .send({ requests: [{ method: 'GET', path: `/1/classes/${className}` }] })
+      assert.equal(status, 400, className)
+    }
+  })
+
+  it('headers: none of them stalls the service before the keys are checked', async () => {
+    const long = 'a'.repeat(7_000)
+    for (const headers of [
+      { 'X-Parse-Client-Version': `js${long}!` },
+      { 'X-Parse-Client-Version': `${'1.'.repeat(3_500)}x` },
+      { 'User-Agent': `${long}!` },
+      { Authorization: `Basic ${'='.repeat(7_000)}` },
+      { 'X-Forwarded-For': `${'1,'.repeat(3_500)}` },
+      { Accept: `${'*/*,'.repeat(1_700)}` },
+    ] as Record<string, string>[]) {
+      const begun = performance.now()
+      const { status } = await request().get('/1/classes/CarePlan').set(headers)
+      assert.equal(status, 403)
+      assert.ok(performance.now() - begun < 500)
+    }
+  })
+
+  it('queries: a nest of $or ends quickly', async () => {
+    let where: object = { modelClassName: 'x' }
+    for (let i = 0; i < 9; i++) where = { $or: [where, where, where] }
+    const begun = performance.now()
+    const { status } = await request()
+      .post('/1/classes/Custom')
+      .set(user.headers)
+      .send({ _method: 'GET', where })
+    assert.equal(status, 400)
+    assert.ok(performance.now() - begun < 1_000)
+  })
+
+  it('protected fields: an address leaks through no operator, dot, sort, subquery or projection', async () => {
+    const queries: Record<string, unknown>[] = [
+      { where: JSON.stringify({ email: { $regex: '^user' } }) },
+      { where: JSON.stringify({ email: other.email }) },
+      { where: JSON.stringify({ $or: [{ email: other.email }] }) },
+      { where: JSON.stringify({ 'email.a': 1 }) },
+      { where: JSON.stringify({ _hashed_password: { $exists: true } }) },
+      { where: JSON.stringify({ 'authData.x': { $exists: true } }) },
+      { order: 'email' },
+      { order: '-email' },
+      { order: '_email_verify_token' },
+      { distinct: 'email' },
+    ]
+    for (const query of queries) {
+      const { status, body } = await request()
+        .get('/1/users')
+        .set(user.headers)
+        .query({ ...query, count: 1 })
+      const leaks = status === 200 && (body.count > 0 || body.results.length > 0)
+      assert.ok(!leaks, `${JSON.stringify(query)}: ${JSON.stringify(body)}`)
+      assert.ok(status < 500)
+    }
+    for (const keysAsked of ['email', 'authData', '_hashed_password', 'sessionToken']) {
+      const { body } = await request()
+        .get(`/1/users/${other.mvUid}`)
+        .set(user.headers)
+        .query({ keys: keysAsked })
+      assert.doesNotMatch(JSON.stringify(body), /example\.org|\$2b/)
+    }
+    const viaSubquery = await request()
+      .get('/1/classes/Custom')
+      .set(user.headers)
+      .query({
+        where: JSON.stringify({
+          modelClassName: {
+            $select: { query: { className: '_User', where: { email: other.email } }, key: 'username' },
+          },
+        }),
+      })
+    assert.ok(viaSubquery.status === 400 || viaSubquery.body.results.length === 0)
+  })
+
+  it('the context of a request is not the client’s', async () => {
+    const { status } = await request()
+      .post('/1/classes/Ehr')
+      .set({ ...user.headers, 'X-Parse-Cloud-Context': '{"validated": true, "trusted": true}' })
+      .send({})
+    assert.equal(status, 400)
+  })
+
+  it('the master key of a guess or from a body opens nothing', async () => {
+    for (const body of [
+      { _MasterKey: 'guess' },
+      { _MasterKey: { $ne: '' } },
+      { _MasterKey: config.restApiKey },
+    ]) {
+      const { status } = await request()
+        .post('/1/classes/Ehr')
+        .send({ ...body, _ApplicationId: config.applicationId, _method: 'GET' })
+      assert.ok(status === 403 || status === 401)
+    }
+  })
+
+  it('sign-ups in upper case do not end the process', async () => {
+    const email = newAddress().toUpperCase()
+    const { status } = await request().post('/1/users').set(keys()).send({ username: email, email, password })
+    assert.equal(status, 201)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await request().get('/health/ready').expect(200)
+    await request()
+      .post('/1/login')
+      .set(keys())
+      .send({ username: email, password })
+      .expect(400, /not verified/)
+  })
+})

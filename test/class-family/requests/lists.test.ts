@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+import { config, keys, request } from '../../harness/service/service.ts'
+
+describe('class family: lists', () => {
+  let user: Person
+  let ehrId: string
+  let carePlanId: string
+  const names = ['a', 'b', 'c', 'd', 'e']
+
+  before(async () => {
+    user = await newPerson()
+    const ehrs = await request().get('/1/classes/Ehr').set(user.headers).expect(200)
+    ehrId = ehrs.body.results[0].objectId
+    const plan = await create('CarePlan', { ehrId, name: 'plan' })
+    carePlanId = plan.objectId
+    for (const [i, name] of names.entries())
+      await create('Custom', {
+        ehrId,
+        carePlanId,
+        modelClassName: 'Mood',
+        payload: { name, score: i, deep: { odd: i % 2 } },
+      })
+  })
+
+  async function create(className: string, body: object) {
+    const answer = await request().post(`/1/classes/${className}`).set(user.headers).send(body)
+    assert.equal(answer.status, 201, JSON.stringify(answer.body))
+    return answer.body
+  }
+
+  /** The same list in the three forms in which clients ask for it. */
+  async function list(parameters: Record<string, unknown>) {
+    const text = (value: unknown) => (typeof value === 'object' ? JSON.stringify(value) : String(value))
+    const query = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, text(value)]))
+    const inQuery = await request().get('/1/classes/Custom').set(user.headers).query(query)
+    const inBody = await request()
+      .post('/1/classes/Custom')
+      .set('Content-Type', 'text/plain')
+      .send(
+        JSON.stringify({
+          ...parameters,
+          _method: 'GET',
+          _ApplicationId: config.applicationId,
+          _JavaScriptKey: config.javascriptKey,
+          _SessionToken: user.sessionToken,
+        }),
+      )
+    assert.equal(inBody.status, inQuery.status, JSON.stringify([parameters, inQuery.body, inBody.body]))
+    assert.deepEqual(inBody.body, inQuery.body)
+    return inQuery
+  }
+  const moods = async (parameters: Record<string, unknown>) => {
+    const { status, body } = await list(parameters)
+    assert.equal(status, 200, JSON.stringify(body))
+    return body.results.map((object: { payload: { name: string } }) => object.payload.name)
+  }
+
+  it('filters, sorts and pages', async () => {
+    assert.deepEqual(await moods({ where: { modelClassName: 'Mood' }, order: 'createdAt' }), names)
+    assert.deepEqual(await moods({ where: { 'payload.score': { $gte: 3 } }, order: 'createdAt' }), ['d', 'e'])
+    assert.deepEqual(await moods({ where: { 'payload.deep.odd': 1 }, order: 'createdAt' }), ['b', 'd'])
+    assert.deepEqual(await moods({ order: '-createdAt', limit: 2, skip: 1 }), ['d', 'c'])
+    assert.deepEqual(await moods({ where: { 'payload.name': { $regex: '^\\Qb\\E' } } }), ['b'])
+    assert.deepEqual(
+      await moods({ where: { $or: [{ 'payload.score': 0 }, { 'payload.name': 'e' }] }, order: 'createdAt' }),
+      ['a', 'e'],
+    )
+  })
+
+  it('compares dates given as Date objects', async () => {
+    const past = { __type: 'Date', iso: '2001-01-01T00:00:00.000Z' }
+    assert.equal((await moods({ where: { createdAt: { $gte: past } } })).length, 5)
+    assert.equal((await moods({ where: { createdAt: { $lt: past } } })).length, 0)
+  })
+
+  it('counts, with and without results', async () => {
+    const alone = await list({ count: 1, limit: 0 })
+    assert.deepEqual(alone.body, { results: [], count: 5 })
+    const both = await list({ count: 1, limit: 2, where: { 'payload.score': { $lt: 3 } } })
+    assert.equal(both.body.count, 3)
+    assert.equal(both.body.results.length, 2)
+    assert.equal((await list({ count: 0 })).body.count, undefined)
+  })
+
+  it('answers 100 by default and at most 1000', async () => {
+    const many = 105
+    for (let i = 0; i < many; i += 35) {
+      const requests = Array.from({ length: 35 }, () => ({
+        method: 'POST',
+        path: '/1/classes/Custom',
+        body: { ehrId, carePlanId, modelClassName: 'Many' },
+      }))
+      await request().post('/1/batch').set(user.headers).send({ requests }).expect(200)
+    }
+    const where = { modelClassName: 'Many' }
+    assert.equal((await list({ where })).body.results.length, 100)
+    assert.equal((await list({ where, limit: 5000 })).body.results.length, many)
+  })
+
+  it('picks and leaves out fields', async () => {
+    const picked = await list({ keys: 'modelClassName', limit: 1 })
+    assert.equal(picked.body.results[0].modelClassName !== undefined, true)
+    assert.equal(picked.body.results[0].ehrId, undefined)
+    const left = await list({ excludeKeys: 'payload', limit: 1 })
+    assert.equal(left.body.results[0].payload, undefined)
+  })
+
+  const deep = (depth: number): object => (depth === 0 ? { modelClassName: 'x' } : { $or: [deep(depth - 1)] })
+  const bad: Record<string, Record<string, unknown>> = {
+    'limit=abc': { limit: 'abc' },
+    'a negative limit': { limit: -1 },
+    'a broken limit': { limit: 1.5 },
+    'an endless limit': { limit: '1e400' },
+    'a negative skip': { skip: -1 },
+    'skip=abc': { skip: 'abc' },
+    'count=abc': { count: 'abc' },
+    'order by nothing known': { order: 'nonsense' },
+    'order by an internal field': { order: '_rperm' },
+    'order by ACL': { order: 'ACL' },
+    'order by an operator': { order: '$where' },
+    'where is not JSON': { where: '{"a":' },
+    'where is a list': { where: [] },
+    'where is a number': { where: 5 },
+    $where: { where: { $where: 'sleep(1000)' } },
+    'a nested $where': { where: { $or: [{ $where: '1' }] } },
+    'an unknown operator': { where: { modelClassName: { $explode: 1 } } },
+    'an operator in a value': { where: { payload: { a: { $gt: '' } } } },
+    $expr: { where: { $expr: { $gt: ['$a', '$b'] } } },
+    $function: { where: { modelClassName: { $function: 'x' } } },
+    'a text search': { where: { modelClassName: { $text: { $search: { $term: 'x' } } } } },
+    'too deep': { where: deep(11) },
+    'too long a text': { where: { modelClassName: 'x'.repeat(10_001) } },
+    'an internal field': { where: { _rperm: '*' } },
+    'a dotted internal field': { where: { 'payload.$where': 1 } },
+    'a regex that is none': { where: { modelClassName: { $regex: '(' } } },
+    'a regex that looks ahead': { where: { modelClassName: { $regex: '(?=a)b' } } },
+    'a regex that refers back': { where: { modelClassName: { $regex: '(a)\\1' } } },
+    'a regex of a class without members': { where: { modelClassName: { $regex: '[z-a]' } } },
+    'a regex with a null character': { where: { modelClassName: { $regex: '\u0000' } } },
+    'a regex that is an object': { where: { modelClassName: { $regex: { $gt: '' } } } },
+    'bad regex options': { where: { modelClassName: { $regex: 'a', $options: 'z' } } },
+    '$in without a list': { where: { modelClassName: { $in: 'x' } } },
+    '$or without a list': { where: { $or: 'x' } },
+    'an empty $or': { where: { $or: [] } },
+    '$exists without a boolean': { where: { modelClassName: { $exists: 'x' } } },
+    'an unknown parameter': { nonsense: 1 },
+    'keys that are none': { keys: '$x' },
+    'a Date that is none': { where: { createdAt: { $gt: { __type: 'Date', iso: 'yesterday' } } } },
+  }
+  for (const [name, parameters] of Object.entries(bad)) {
+    it(`refuses ${name} with 400 and a code, in every form`, async () => {
+      const { status, body } = await list(parameters)
+      assert.equal(status, 400, JSON.stringify(body))
+      assert.ok([102, 107].includes(body.code), JSON.stringify(body))
+      const batched = await request()
+        .post('/1/batch')
+        .set(user.headers)
+        .send({ requests: [{ method: 'GET', path: '/1/classes/Custom', body: parameters }] })
+      assert.equal(batched.status, 400, JSON.stringify(batched.body))
+      assert.equal(typeof batched.body.code, 'number')
+    })
+  }
+
+  it('refuses a condition that is too large', async () => {
+    const wide = (depth: number): object =>
+      depth === 0 ? { modelClassName: 'x' } : { $or: Array.from({ length: 8 }, () => wide(depth - 1)) }
+    const { status, body } = await request()
+      .post('/1/classes/Custom')
+      .set(user.headers)
+      .send({ _method: 'GET', where: wide(5) })
+    assert.equal(status, 400)
+    assert.equal(body.code, 102)
+  })
+
+  it('refuses a parameter that is given twice', async () => {
+    for (const query of ['limit=1&limit=2', 'where[a]=1&where=2', 'order[]=a&order[]=$b', 'skip[$gt]=1']) {
+      const { status, body } = await request().get(`/1/classes/Custom?${query}`).set(user.headers)
+      assert.equal(status, 400, query)
+      assert.equal(typeof body.code, 'number')
+    }
+  })
+
+  it('answers a million-character where without delay', async () => {
+    const where = { modelClassName: { $in: Array.from({ length: 90_000 }, (_, i) => `value${i}`) } }
+    const begun = performance.now()
+    const { status } = await request()
+      .post('/1/classes/Custom')
+      .set(user.headers)
+      .send({ _method: 'GET', where: JSON.stringify(where).slice(0, 1_000_000) })
+    assert.ok([400, 413].includes(status), String(status))
+    assert.ok(performance.now() - begun < 2_000)
+  })
+
+  it('refuses unknown classes, fields and internal classes alike', async () => {
+    for (const path of [
+      'NoSuchClass',
+      '_Role',
+      '_Hooks',
+      '_SCHEMA',
+      '_GlobalConfig',
+      '_Idempotency',
+      '_Installation',
+    ]) {
+      const { status, body } = await request().get(`/1/classes/${path}`).set(user.headers)
+      assert.equal(status, 400, path)
+      assert.equal(body.code, 119, path)
+    }
+    const unknownField = await list({ where: { nonsense: 1 } })
+    assert.ok(
+      unknownField.status === 400 || unknownField.body.results.length === 0,
+      JSON.stringify(unknownField.body),
+    )
+  })
+
+  it('ignores hints for the database', async () => {
+    const { status } = await list({ explain: true, hint: '_id_', comment: 'x', limit: 1 })
+    assert.equal(status, 200)
+  })
+
+  it('shows nobody else any of it', async () => {
+    const stranger = await newPerson()
+    const { body } = await request()
+      .get('/1/classes/Custom')
+      .set({ ...keys(), 'X-Parse-Session-Token': stranger.sessionToken })
+      .query({ count: 1 })
+    assert.deepEqual(body, { results: [], count: 0 })
+  })
+})

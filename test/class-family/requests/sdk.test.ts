@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import type ParseSdk from 'parse/node'
+import { ehrOf, newPlan } from '../../harness/care/by-class-family.ts'
+import { newSdk } from '../../harness/clients/class-client.ts'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+
+describe('the class family by the JavaScript SDK', () => {
+  let user: Person
+  let Parse: typeof ParseSdk
+  let session: { sessionToken: string }
+
+  const newObject = (className: string, values: Record<string, unknown>) =>
+    new Parse.Object(className, values)
+
+  before(async () => {
+    user = await newPerson()
+    Parse = newSdk()
+    session = { sessionToken: user.sessionToken }
+  })
+
+  it('keeps an object clean when it is saved, and complete', async () => {
+    const plan = newObject('CarePlan', {
+      ehrId: await ehrOf(user),
+      name: 'Plan',
+      dueDate: new Date('2027-01-01'),
+    })
+    await plan.save(null, session)
+    assert.equal(plan.dirty(), false)
+    assert.deepEqual([plan.get('status'), plan.get('version'), plan.get('anonymous')], ['ACTIVE', 1, false])
+    await plan.save({ notes: 'Some', status: 'COMPLETED' }, session)
+    assert.equal(plan.dirty(), false)
+    assert.deepEqual([plan.get('notes'), plan.get('version')], ['Some', 2])
+    plan.unset('notes')
+    await plan.save(null, session)
+    assert.equal(plan.dirty(), false)
+    const read = await new Parse.Query('CarePlan').get(plan.id!, session)
+    assert.deepEqual(read.toJSON(), plan.toJSON())
+  })
+
+  it('saves several at once', async () => {
+    const { carePlanId } = await newPlan(user)
+    const pressures = [110, 120, 130].map((systolic) =>
+      newObject('BloodPressure', { carePlanId, systolic, systolicUnit: 'mm[Hg]', timestamp: new Date() }),
+    )
+    await Parse.Object.saveAll(pressures, session)
+    const query = new Parse.Query('BloodPressure')
+      .equalTo('carePlanId', carePlanId)
+      .greaterThan('systolic', 115)
+    assert.equal((await query.find(session)).length, 2)
+    assert.equal(await query.count(session), 2)
+    await Parse.Object.destroyAll(pressures, session)
+    assert.equal(await query.count(session), 0)
+  })
+
+  it('queries a payload', async () => {
+    const context = await newPlan(user)
+    const custom = newObject('Custom', { ...context, modelClassName: 'Diary', payload: { mood: 'good' } })
+    await custom.save(null, session)
+    custom.set('payload.mood', 'better')
+    await custom.save(null, session)
+    assert.equal(custom.dirty(), false)
+    const found = await new Parse.Query('Custom').equalTo('payload.mood', 'better').find(session)
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      [custom.id],
+    )
+  })
+
+  it('tells faults as Parse errors', async () => {
+    const { carePlanId } = await newPlan(user)
+    const faulty = newObject('BloodPressure', { carePlanId, systolic: 120 })
+    await assert.rejects(faulty.save(null, session), (error: ParseSdk.Error) => {
+      assert.deepEqual(
+        [error.code, error.message],
+        [141, 'Missing required properties: systolicUnit, timestamp'],
+      )
+      return true
+    })
+  })
+
+  it('runs functions', async () => {
+    const params = { weight: 70, weightUnit: 'kg', height: 1.75, heightUnit: 'm' }
+    assert.equal((await Parse.Cloud.run('bmi', params, session)).bmi, 22.9)
+  })
+
+  it('deletes an EHR with everything in it', async () => {
+    const ehr = newObject('Ehr', { subjectId: user.mvUid })
+    await ehr.save(null, session)
+    const plan = newObject('CarePlan', { ehrId: ehr.id, name: 'Plan' })
+    await plan.save(null, session)
+    await ehr.destroy(session)
+    await assert.rejects(new Parse.Query('CarePlan').get(plan.id!, session), { code: 101 })
+  })
+})

@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict'
+import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
+import { classesOf, moment } from '../../harness/clients/class-client.ts'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+import { config, request, service } from '../../harness/service/service.ts'
+
+/** What could be read past the audit: by pointers, subqueries, values, numbers, odd paths, the master key. */
+describe('the audit of the class family, where no object of the class is shown', () => {
+  let patient: Person
+  let stranger: Person
+  let ehrId: string
+  let carePlanId: string
+  let pressureId: string
+  let customId: string
+
+  before(async () => {
+    ;[patient, stranger] = await Promise.all([newPerson(), newPerson()])
+    ;({ ehrId, carePlanId } = await newPlan(patient))
+    const mine = classesOf(patient)
+    pressureId = (await mine.post('BloodPressure', newPressure(carePlanId)).expect(201)).body.objectId
+    const pointer = { __type: 'Pointer', className: 'BloodPressure', objectId: pressureId }
+    const custom = { ehrId, carePlanId, modelClassName: 'Mood', payload: { pointer, systolic: 128 } }
+    customId = (await mine.post('Custom', custom).expect(201)).body.objectId
+  })
+
+  /** What some work leaves in the audit of the patient's EHR: `query BloodPressure done <ids> <asked>`. */
+  async function linesOf(work: () => PromiseLike<unknown>): Promise<string[]> {
+    const entries = service.db.collection('audit.entries')
+    const since = await entries.countDocuments({ ehrId })
+    await work()
+    const found = await entries.find({ ehrId }).sort({ at: 1, _id: 1 }).toArray()
+    return found
+      .slice(since)
+      .map(({ action, type, outcome, ids, asked = '' }) =>
+        `${action} ${type} ${outcome} ${ids} ${asked}`.trim(),
+      )
+      .sort()
+  }
+
+  const get = (path: string, query: Record<string, unknown> = {}, user = patient) =>
+    request()
+      .get(`/1/${path}`)
+      .set(user.headers)
+      .query(
+        Object.fromEntries(
+          Object.entries(query).map(([k, v]) => [k, typeof v === 'object' ? JSON.stringify(v) : v]),
+        ),
+      )
+
+  it('knows what is included where another object points at it', async () => {
+    const seen = [`read BloodPressure done ${pressureId}`, `read Custom done ${customId}`]
+    for (const query of [{ include: 'payload.pointer' }, { keys: 'payload.pointer.systolic' }]) {
+      const lines = await linesOf(async () => {
+        const { body } = await get(`classes/Custom/${customId}`, query).expect(200)
+        assert.equal(body.payload.pointer.systolic, 128)
+      })
+      assert.deepEqual(lines, seen)
+    }
+    const lines = await linesOf(() => get('classes/Custom', { include: 'payload.pointer' }).expect(200))
+    assert.deepEqual(lines, [`query BloodPressure done ${pressureId}`, `query Custom done ${customId}`])
+    assert.deepEqual(await linesOf(() => get(`classes/Custom/${customId}`).expect(200)), [seen[1]])
+  })
+
+  it('knows subqueries, however deep', async () => {
+    const where = { systolic: { $gt: 120 } }
+    const query = { className: 'BloodPressure', where }
+    const asked = 'query BloodPressure done  systolic'
+    const lines = (className: string, condition: object) =>
+      linesOf(() => get(className, { where: condition, limit: 10 }).expect(200))
+    const select = { 'payload.systolic': { $select: { key: 'systolic', query } } }
+    assert.deepEqual(await lines('classes/Custom', select), [
+      asked,
+      `query Custom done ${customId} payload.systolic`,
+    ])
+    const inQuery = { $or: [{ 'payload.pointer': { $inQuery: query } }, { modelClassName: 'x' }] }
+    assert.deepEqual(await lines('classes/Custom', inQuery), [
+      asked,
+      `query Custom done ${customId} modelClassName payload.pointer`,
+    ])
+    const nested = { objectId: { $select: { key: 'carePlanId', query } } }
+    const deep = {
+      carePlanId: { $select: { key: 'objectId', query: { className: 'CarePlan', where: nested } } },
+    }
+    assert.deepEqual(await lines('classes/Goal', deep), [asked, 'query CarePlan done  objectId'])
+    const ofUsers = { username: { $select: { key: 'systolicUnit', query } } }
+    assert.deepEqual(await lines('users', ofUsers), [asked])
+    const strange = { objectId: { $select: { key: 'carePlanId', query } } }
+    assert.deepEqual(
+      await linesOf(() => get('classes/CarePlan', { where: strange }, stranger).expect(200)),
+      [],
+    )
+  })
+
+  it('knows whose values and numbers were told', async () => {
+    const where = { systolic: { $gt: 120 } }
+    const told = ['query BloodPressure done  systolic']
+    for (const query of [{ distinct: 'systolic' }, { count: 1, limit: 0 }])
+      assert.deepEqual(
+        await linesOf(() => get('classes/BloodPressure', { where, ...query }).expect(200)),
+        told,
+      )
+    const both = await linesOf(() => get('classes/BloodPressure', { where, count: 1 }).expect(200))
+    assert.deepEqual(both, [`query BloodPressure done ${pressureId} systolic`])
+    assert.deepEqual(await linesOf(() => get('classes/Ehr', { distinct: 'subjectId' }).expect(200)), [
+      `query Ehr done ${ehrId}`,
+    ])
+  })
+
+  it('knows what a stranger looks for in a care plan, without naming the EHR', async () => {
+    const theirs = classesOf(stranger)
+    const asked = async (where: object) => linesOf(() => get('classes/Goal', { where }, stranger).expect(200))
+    assert.deepEqual(await asked({ carePlanId }), ['query Goal done  carePlanId'])
+    assert.deepEqual(await asked({ carePlanId: { $in: [carePlanId, 'x'] } }), ['query Goal done  carePlanId'])
+    assert.deepEqual(await asked({ ehrId: { $in: [ehrId] } }), ['query Goal done  ehrId'])
+    assert.deepEqual(await asked({ $or: [{ name: 'x' }, { $and: [{ ehrId }] }] }), [
+      'query Goal done  ehrId name',
+    ])
+    const written = await linesOf(() => theirs.post('BloodPressure', newPressure(carePlanId)).expect(404))
+    assert.deepEqual(written, ['create BloodPressure denied'])
+    const encoded = `%${carePlanId.charCodeAt(0).toString(16)}${carePlanId.slice(1)}`
+    const read = await linesOf(() => theirs.get('CarePlan', encoded).expect(404))
+    assert.deepEqual(read, [`read CarePlan denied ${carePlanId}`])
+  })
+
+  it('knows the parts of a batch by where Parse leads them', async () => {
+    const paths = ['/1/./classes/CarePlan/', '/1classes/CarePlan/', '/1/classes/./CarePlan/']
+    const requests = paths.map((path) => ({ method: 'GET', path: path + carePlanId }))
+    const lines = await linesOf(() =>
+      request().post('/1/batch').set(patient.headers).send({ requests }).expect(200),
+    )
+    assert.deepEqual(lines, Array(3).fill(`read CarePlan done ${carePlanId}`))
+    const body = { where: { name: { $regex: '(a)\\1' } } }
+    const unsafe = { requests: [{ method: 'GET', path: '/1/./classes/CarePlan', body }] }
+    await request().post('/1/batch').set(patient.headers).send(unsafe).expect(400)
+    const nested = { requests: [...requests.slice(0, 2), { method: 'POST', path: '/1/batch', body: {} }] }
+    const refused = await linesOf(() =>
+      request().post('/1/batch').set(patient.headers).send(nested).expect(400),
+    )
+    assert.deepEqual(refused, Array(2).fill(`read CarePlan refused ${carePlanId}`))
+  })
+
+  it('knows the master key, which opens no other route', async () => {
+    const { 'X-Parse-Session-Token': _, ...keys } = patient.headers
+    const master = { ...keys, 'X-Parse-Master-Key': config.masterKey }
+    const read = await linesOf(() =>
+      request().get(`/1/classes/CarePlan/${carePlanId}`).set(master).expect(200),
+    )
+    assert.deepEqual(read, [`read CarePlan done ${carePlanId}`])
+    const { body } = await request().get('/1/classes/_User').set(master).expect(200)
+    assert.ok(body.results.length > 0)
+    for (const path of [
+      'aggregate/CarePlan',
+      'classes/audit.entries',
+      'classes/plan.settings',
+      'hooks/triggers',
+      'schemas',
+    ])
+      await request().get(`/1/${path}`).set(master).expect(400)
+    await request().delete('/1/purge/Custom').set(master).expect(400)
+    const requests = [{ method: 'GET', path: '/1/aggregate/CarePlan' }]
+    await request().post('/1/batch').set(master).send({ requests }).expect(400)
+  })
+
+  it('cannot be told of what was not shown', async () => {
+    const forged = { __type: 'Object', className: 'CarePlan', objectId: carePlanId }
+    const own = await ehrOf(stranger)
+    const event = { ehrId: own, type: 'visit', title: 'x', start: moment('2026-01-02T03:04:05.000Z') }
+    await classesOf(stranger)
+      .post('Event', { ...event, data: { forged } })
+      .expect(400)
+    const login = await request()
+      .post('/auth/login/password')
+      .send({ email: stranger.email, password: stranger.password })
+      .expect(200)
+    await request()
+      .post(`/med/${own}/event`)
+      .set('Authorization', `Bearer ${login.body.authToken}`)
+      .send({ type: 'visit', title: 'x', start: '2026-01-02T03:04:05Z', data: { list: [forged] } })
+      .expect(422)
+  })
+})

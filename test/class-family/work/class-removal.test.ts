@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { removeWithAll, sweepRemovals } from '../../../records/ehrs/removal.ts'
+import { contents } from '../../../records/kinds.ts'
+import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
+import { assertError, classesOf } from '../../harness/clients/class-client.ts'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+
+const countIn = (collection: string, filter: object) =>
+  service.db.collection(collection).countDocuments(filter)
+
+describe('removal', () => {
+  let owner: Person
+
+  before(async () => {
+    owner = await newPerson()
+  })
+
+  it('is over for everyone at once, and finished later when the process ends in between', async () => {
+    const { ehrId, carePlanId } = await newPlan(owner)
+    const { objectId } = (await classesOf(owner).post('BloodPressure', newPressure(carePlanId)).expect(201))
+      .body
+    const database = { client: service.client, db: service.db, contents }
+    await removeWithAll(database, 'CarePlan', carePlanId, owner.mvUid)
+    assertError(await classesOf(owner).get('CarePlan', carePlanId), 101)
+    assertError(await classesOf(owner).get('BloodPressure', objectId), 101)
+    assert.equal(await countIn('CarePlan', { _id: carePlanId }), 1)
+
+    await sweepRemovals(database)
+    assert.equal(await countIn('CarePlan', { _id: carePlanId }), 1, 'too early: a request may be under way')
+    await service.db.collection('Goal').insertOne({ ehrId, carePlanId, _rperm: [], _wperm: [] })
+    await service.db.collection('Removal').updateMany({}, { $set: { at: new Date(0) } })
+    await sweepRemovals(database)
+    assert.equal(await countIn('CarePlan', { _id: carePlanId }), 0)
+    assert.equal(await countIn('Goal', { carePlanId }), 0)
+    assert.equal(await countIn('Removal', {}), 0)
+    await classesOf(owner).get('Ehr', ehrId).expect(200)
+  })
+
+  it('that fails takes nothing back', async () => {
+    const { carePlanId } = await newPlan(owner)
+    const broken = {
+      contents,
+      db: service.db,
+      client: {
+        withSession: () => Promise.reject(new Error('no database')),
+      } as unknown as typeof service.client,
+    }
+    await assert.rejects(removeWithAll(broken, 'CarePlan', carePlanId, owner.mvUid), /no database/)
+    const { body } = await classesOf(owner).post('BloodPressure', newPressure(carePlanId)).expect(201)
+    await classesOf(owner).get('BloodPressure', body.objectId).expect(200)
+  })
+
+  it('leaves other EHRs and care plans alone', async () => {
+    const [kept, gone] = [await newPlan(owner), await newPlan(owner)]
+    const pressure = await classesOf(owner).post('BloodPressure', newPressure(kept.carePlanId)).expect(201)
+    await classesOf(owner).delete('CarePlan', gone.carePlanId).expect(200)
+    await classesOf(owner).get('CarePlan', kept.carePlanId).expect(200)
+    await classesOf(owner).get('BloodPressure', pressure.body.objectId).expect(200)
+    assert.equal(await ehrOf(owner), kept.ehrId)
+  })
+})

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import type { Document } from 'mongodb'
+import { sweepRemovals } from '../../../records/ehrs/removal.ts'
+import { contents } from '../../../records/kinds.ts'
+import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
+import { classesOf } from '../../harness/clients/class-client.ts'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
+import { service } from '../../harness/service/service.ts'
+
+const named = (commands: Document[]) => commands.map(({ commandName }) => commandName)
+
+describe('the work of the database', () => {
+  let user: Person
+  let carePlanId: string
+  let pressureId: string
+
+  before(async () => {
+    user = await newPerson()
+    ;({ carePlanId } = await newPlan(user))
+    pressureId = (await classesOf(user).post('BloodPressure', newPressure(carePlanId)).expect(201)).body
+      .objectId
+  })
+
+  it('is one lookup more to register something, and two reads more to update it and keep what was there', async () => {
+    const { get, post, put } = classesOf(user)
+    assert.deepEqual(named(await commandsOf(() => get('BloodPressure', pressureId).expect(200))), ['find'])
+    const created = await commandsOf(() => post('BloodPressure', newPressure(carePlanId)).expect(201))
+    assert.deepEqual(named(created), ['find', 'insert'])
+    const updated = await commandsOf(() => put('BloodPressure', pressureId, { systolic: 130 }).expect(200))
+    assert.deepEqual(named(updated), ['find', 'find', 'findAndModify'])
+  })
+
+  it('never goes through a whole collection', async () => {
+    const { get, list, post, put, delete: remove } = classesOf(user)
+    const commands = await commandsOf(async () => {
+      const ehrId = await ehrOf(user)
+      const plan = (await post('CarePlan', { ehrId, name: 'x' }).expect(201)).body.objectId
+      const goal = (await post('Goal', { ehrId, carePlanId: plan, name: 'x' }).expect(201)).body.objectId
+      await post('BloodPressure', newPressure(plan)).expect(201)
+      await put('Goal', goal, { status: 'COMPLETED' }).expect(200)
+      await get('CarePlan', plan).expect(200)
+      await list('BloodPressure').query({ order: '-timestamp', limit: 5 }).expect(200)
+      await list('BloodPressure', { carePlanId: plan }).query({ order: '-timestamp' }).expect(200)
+      await list('Custom', { ehrId }).expect(200)
+      await remove('CarePlan', plan).expect(200)
+      await sweepRemovals({ ...service, contents })
+      const other = (await post('Ehr', { subjectId: 'patient 30' }).expect(201)).body.objectId
+      await list('CarePlan', { ehrId: other }).expect(200)
+      await remove('Ehr', ehrId).expect(200)
+      await newPerson()
+    })
+    assert.ok(commands.length > 40)
+    await assertNoScan(commands)
+  })
+})

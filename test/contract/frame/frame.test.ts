@@ -1,0 +1,320 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { MongoNetworkError } from 'mongodb'
+import { operation } from '../../../path-api/operation/operation.ts'
+import { asAnna, frameClient, json } from './frame-client.ts'
+import { sampleTokens, startSample } from './sample.ts'
+
+interface Document {
+  openapi: string
+  paths: Record<string, Record<string, { operationId: string; requestBody?: { description: string } }>>
+}
+
+describe('the frame of the path family', () => {
+  const client = frameClient()
+  const { call, note, refused } = client
+
+  describe('who asks', () => {
+    it('answers 401 with a challenge without a token, and for a token that does not hold', async () => {
+      const without = await call('GET', '/sample/anna/note')
+      assert.equal(without.headers.get('www-authenticate'), 'Bearer')
+      await refused(without, 401, 'unauthenticated')
+      await refused(
+        await call('GET', '/sample/anna/note', { authorization: 'Bearer nobody' }),
+        401,
+        'unauthenticated',
+      )
+    })
+    it('takes the token from Authorization, authToken and the cookie, not from the query', async () => {
+      for (const headers of [asAnna, { authToken: 'user-anna' }, { cookie: 'a=b; authToken=user-anna' }]) {
+        assert.equal((await call('GET', '/sample/anna/note', headers as Record<string, string>)).status, 200)
+      }
+      await refused(await call('GET', '/sample/anna/note?authToken=user-anna'), 401, 'unauthenticated')
+    })
+    it('takes it from the query where that is configured', async () => {
+      const peer = await client.sample.startPeer({ tokens: { ...sampleTokens, tokenFromQuery: true } })
+      assert.equal((await fetch(`${peer.url}/sample/anna/note?authToken=user-anna`)).status, 200)
+      await peer.close()
+    })
+    it('lets a cookie change something only from our own pages', async () => {
+      const cookie = { cookie: 'authToken=user-anna', authorization: '' }
+      const put = (headers: Record<string, string>) =>
+        note('PUT', { title: 'x' }, { 'if-match': '*', ...cookie, ...headers })
+      await refused(await put({}), 403, 'cross-site-request')
+      await refused(await put({ origin: 'https://evil.example' }), 403, 'cross-site-request')
+      await refused(await put({ 'sec-fetch-site': 'cross-site' }), 403, 'cross-site-request')
+      assert.equal((await put({ 'sec-fetch-site': 'same-origin' })).status, 200)
+      assert.equal((await put({ origin: 'https://own.example' })).status, 200)
+    })
+    it('sends nothing of an EHR when no store was asked whether the caller may reach it', async () => {
+      const problem = await refused(await call('GET', '/sample/ehr/bob', asAnna), 500, 'internal')
+      assert.doesNotMatch(JSON.stringify(problem), /diagnosis/)
+      assert.equal((await call('GET', '/sample/ehr/anna', asAnna)).status, 200)
+    })
+    it('refuses, when it is declared, an EHR in the path that its access does not protect', () => {
+      const about = { id: 'getThing', method: 'get', summary: 'x', source: 'a test', reply: [204] } as const
+      const handle = () => {}
+      assert.throws(() => operation({ ...about, path: '/a/{ehrId}', access: 'user', handle }), /access user/)
+      assert.throws(() => operation({ ...about, path: '/a', access: 'ehr:read', handle }), /access ehr:read/)
+    })
+    it('hides what belongs to someone else and shows it to an administrator', async () => {
+      await refused(await call('GET', '/sample/bob/note', asAnna), 404, 'not-found')
+      assert.equal((await call('GET', '/sample/bob/note', { authToken: 'admin-root' })).status, 200)
+    })
+  })
+
+  describe('what for', () => {
+    it('names every violation at once, with its path', async () => {
+      const response = await call(
+        'POST',
+        '/sample/anna/note?dry=maybe&colour=red',
+        { ...asAnna, ...json },
+        JSON.stringify({ title: 5, stars: 9, colour: 'red' }),
+      )
+      const { errors } = await refused(response, 400, 'invalid-input')
+      assert.deepEqual(errors.map(({ path }: { path: string }) => path).sort(), [
+        'body.colour',
+        'body.stars',
+        'body.title',
+        'query.colour',
+        'query.dry',
+      ])
+      for (const { message } of errors) assert.match(message, /^\S+ .*\.$/)
+    })
+    it('converts query values, and does not convert body values', async () => {
+      const ok = await call(
+        'POST',
+        '/sample/anna/note?dry=true&times=1&times=2',
+        { ...asAnna, ...json },
+        '{"title":"a"}',
+      )
+      assert.equal(ok.status, 201)
+      await refused(await note('POST', { title: 'a', stars: '3' }), 400, 'invalid-input')
+      const twice = await call(
+        'POST',
+        '/sample/anna/note?dry=true&dry=false',
+        { ...asAnna, ...json },
+        '{"title":"a"}',
+      )
+      await refused(twice, 400, 'invalid-input')
+    })
+    it('refuses operators, prototypes, deep nesting and what is not JSON', async () => {
+      await refused(await note('POST', { title: { $gt: '' } }), 400, 'invalid-input')
+      const post = (body: string | Buffer) => call('POST', '/sample/anna/note', { ...asAnna, ...json }, body)
+      await refused(await post('{"title":"a","__proto__":{"stars":1}}'), 400, 'malformed-request')
+      await refused(await post(`{"title":${'['.repeat(40)}${']'.repeat(40)}}`), 400, 'malformed-request')
+      await refused(await post('['.repeat(500_000)), 400, 'malformed-request')
+      await refused(await post('{"title":'), 400, 'malformed-request')
+      await refused(await post(Buffer.from([0x22, 0xff, 0x22])), 400, 'malformed-request')
+      await refused(await post(''), 400, 'invalid-input')
+      const packed = { ...asAnna, ...json, 'content-encoding': 'gzip' }
+      await refused(await call('POST', '/sample/anna/note', packed, 'not packed'), 400, 'malformed-request')
+    })
+    it('refuses bodies that are too large or of another type', async () => {
+      await refused(await note('POST', { title: 'x'.repeat(1_100_000) }), 413, 'content-too-large')
+      const png = { ...asAnna, 'content-type': 'image/png' }
+      assert.equal((await call('PUT', '/sample/anna/picture', png, 'abc')).status, 204)
+      await refused(await call('PUT', '/sample/anna/picture', png, 'x'.repeat(101)), 413, 'content-too-large')
+      await refused(
+        await call('PUT', '/sample/anna/picture', { ...asAnna, ...json }, 'abc'),
+        415,
+        'unsupported-media-type',
+      )
+      const latin = { ...asAnna, 'content-type': 'application/json; charset=latin1' }
+      await refused(await call('POST', '/sample/anna/note', latin, '{}'), 415, 'unsupported-media-type')
+    })
+    it('takes as much as the operation says, and says so in the documentation', async () => {
+      const post = (body: string) => call('POST', '/sample/composition', json, body)
+      const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+      assert.equal((await post(nested(200))).status, 204)
+      await refused(await post(nested(201)), 400, 'malformed-request')
+      assert.equal((await post(JSON.stringify({ a: 'x'.repeat(4_100_000) }))).status, 204)
+      await refused(await post(JSON.stringify({ a: 'x'.repeat(4_200_000) })), 413, 'content-too-large')
+      const { paths } = (await (await call('GET', '/openapi.json')).json()) as Document
+      assert.equal(
+        paths['/sample/composition']?.post?.requestBody?.description,
+        'At most 4 MB; JSON nested at most 200 levels.',
+      )
+    })
+    it('reads a form', async () => {
+      const type = { 'content-type': 'application/x-www-form-urlencoded' }
+      assert.deepEqual(await (await call('POST', '/sample/form', type, 'stars=2')).json(), { stars: 3 })
+      await refused(await call('POST', '/sample/form', type, 'stars=two'), 400, 'invalid-input')
+    })
+  })
+
+  describe('where', () => {
+    it('answers unknown paths and methods as problems, and OPTIONS with what is there', async () => {
+      await refused(await call('GET', '/nowhere'), 404, 'not-found')
+      const wrong = await call('DELETE', '/sample/fixed/note', asAnna)
+      assert.equal(wrong.headers.get('allow'), 'GET, HEAD')
+      await refused(wrong, 405, 'method-not-allowed')
+      const options = await call('OPTIONS', '/sample/anna/note')
+      assert.equal(options.status, 204)
+      assert.equal(options.headers.get('allow'), 'GET, HEAD, PUT, POST, DELETE')
+    })
+    it('answers HEAD like GET without a body', async () => {
+      for (const path of ['/sample/anna/note', '/sample/anna/picture']) {
+        const head = await call('HEAD', path, asAnna)
+        assert.equal(head.status, 200)
+        assert.equal(await head.text(), '')
+      }
+    })
+    it('prefers a literal segment and forgives a trailing slash', async () => {
+      assert.deepEqual(await (await call('GET', '/sample/fixed/note/')).json(), { title: 'fixed' })
+    })
+    for (const id of ['%00', '%ff', '%', '%2e%2e%2f', '..%5c', 'a'.repeat(10_000), '%24gt', '%F0%9F%98%80']) {
+      it(`refuses the id ${id.slice(0, 20)}`, async () => {
+        const status = await new Promise<number | undefined>((resolve, reject) => {
+          const path = `/sample/${id}/note`
+          const { hostname, port } = new URL(client.sample.url)
+          request({ hostname, port, path, headers: asAnna }, (answer) => {
+            answer.resume()
+            resolve(answer.statusCode)
+          })
+            .on('error', reject)
+            .end()
+        })
+        assert.equal(status, 400)
+      })
+    }
+  })
+
+  describe('the answer', () => {
+    it('carries status, Location, ETag, and no-store', async () => {
+      const created = await note('POST', { title: 'a' })
+      assert.equal(created.status, 201)
+      assert.equal(created.headers.get('etag'), '"1"')
+      assert.match(created.headers.get('location') ?? '', /^\/sample\/note\/\w{10}$/)
+      assert.equal(created.headers.get('cache-control'), 'no-store')
+    })
+    it('answers 304 to a client that has the version', async () => {
+      const same = await call('GET', '/sample/anna/note', { ...asAnna, 'if-none-match': 'W/"3", "9"' })
+      assert.equal(same.status, 304)
+      assert.equal(
+        (await call('GET', '/sample/anna/note', { ...asAnna, 'if-none-match': '"2"' })).status,
+        200,
+      )
+    })
+    it('writes only over the version that the client saw', async () => {
+      const put = (headers: Record<string, string>) => note('PUT', { title: 'b' }, headers)
+      assert.equal((await put({ 'if-match': '"3"' })).status, 200)
+      assert.equal((await put({ 'if-match': '"1", "3"' })).status, 200)
+      for (const tag of ['"2"', 'W/"3"', '"abc"']) {
+        const stale = await put({ 'if-match': tag })
+        assert.equal(stale.headers.get('etag'), '"3"')
+        await refused(stale, 412, 'precondition-failed')
+      }
+      await refused(await put({}), 428, 'precondition-required')
+      await refused(await put({ 'if-match': 'three' }), 400, 'malformed-request')
+    })
+    it('is refused when the client accepts something else', async () => {
+      await refused(
+        await call('GET', '/sample/anna/note', { ...asAnna, accept: 'text/html' }),
+        406,
+        'not-acceptable',
+      )
+      assert.equal((await call('GET', '/sample/anna/picture', { ...asAnna, accept: 'image/*' })).status, 200)
+    })
+    it('streams', async () => {
+      const picture = await call('GET', '/sample/anna/picture', asAnna)
+      assert.equal(picture.headers.get('content-type'), 'image/png')
+      assert.equal(await picture.text(), 'abcdef')
+    })
+  })
+
+  describe('a list', () => {
+    const page = async (query: string) =>
+      (await call('GET', `/sample/anna/notes${query}`, asAnna)) as Response
+    it('tells how to go on, in its body and its Link', async () => {
+      const first = await page('?tags=a&tags=b&limit=1')
+      const body = await first.json()
+      assert.deepEqual(body, { items: [{ title: 'first' }], page: { limit: 1, next: 'second page' } })
+      const link = first.headers.get('link') ?? ''
+      assert.match(link, /^<[^>]+>; rel="next"$/)
+      const next = new URL(link.slice(1, link.indexOf('>')), first.url)
+      assert.equal(next.search, '?tags=a&tags=b&limit=1&cursor=second+page')
+      const second = await fetch(next, { headers: asAnna })
+      assert.deepEqual(await second.json(), {
+        items: [{ title: 'second page' }],
+        page: { limit: 1, next: null },
+      })
+      assert.equal(second.headers.get('link'), null)
+    })
+    it('has 100 items unless told, at most 1000, and counts all when asked', async () => {
+      const { page: info } = (await (await page('?count=true')).json()) as { page: object }
+      assert.deepEqual(info, { limit: 100, total: 2, next: 'second page' })
+      for (const limit of ['0', '1001', '-1', 'abc', '1.5']) {
+        await refused(await page(`?limit=${limit}`), 400, 'invalid-input')
+      }
+    })
+  })
+
+  describe('pages of other origins', () => {
+    const preflight = (origin: string) =>
+      call('OPTIONS', '/sample/anna/note', { origin, 'access-control-request-method': 'PUT' })
+    it('may call when they are configured', async () => {
+      const friend = await preflight('https://friend.example')
+      assert.equal(friend.headers.get('access-control-allow-origin'), 'https://friend.example')
+      assert.match(friend.headers.get('access-control-allow-methods') ?? '', /PUT/)
+      const answer = await call('GET', '/sample/anna/note', { ...asAnna, origin: 'https://friend.example' })
+      assert.match(answer.headers.get('access-control-expose-headers') ?? '', /ETag/)
+    })
+    it('may not otherwise', async () => {
+      assert.equal((await preflight('https://evil.example')).headers.get('access-control-allow-origin'), null)
+    })
+  })
+
+  describe('the documentation', () => {
+    it('is an OpenAPI document', async () => {
+      const response = await call('GET', '/openapi.json')
+      const document = (await response.json()) as Document
+      assert.equal(document.openapi, '3.1.0')
+      assert.equal(document.paths['/sample/{mvUid}/note']?.put?.operationId, 'updateNote')
+      assert.ok(document.paths['/1/classes/CarePlan'])
+      assert.match(response.headers.get('etag') ?? '', /^"\S+"$/)
+    })
+    it('is a page with its own scripts and styles', async () => {
+      const html = await (await call('GET', '/docs')).text()
+      const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!)
+      assert.equal(parts.length, 4)
+      for (const part of parts)
+        assert.equal((await fetch(new URL(part, `${client.sample.url}/docs`))).status, 200)
+      assert.doesNotMatch(html, /https?:|<script>|style=/)
+    })
+  })
+
+  describe('what went wrong', () => {
+    it('answers 500 without details and logs without input', async () => {
+      const problem = await refused(await call('POST', '/sample/fail/unforeseen'), 500, 'internal')
+      assert.doesNotMatch(JSON.stringify(problem), /secret/)
+      assert.doesNotMatch(JSON.stringify(client.sample.logged.map(({ message }) => message)), /secret/)
+      assert.ok(client.sample.logged.length > 0)
+    })
+    it('finds replies that do not fit, errors that are not declared and changes without If-Match', async () => {
+      await refused(await call('DELETE', '/sample/anna/note', asAnna), 500, 'internal')
+      await refused(await call('POST', '/sample/fail/reply'), 500, 'internal')
+      await refused(await call('POST', '/sample/fail/undeclared'), 500, 'internal')
+    })
+    it('answers 503 with Retry-After while the database is away', async () => {
+      const outage = await startSample({
+        operations: [
+          operation({
+            id: 'getOutage',
+            method: 'get',
+            path: '/outage',
+            summary: 'x',
+            source: 'a test',
+            access: 'public',
+            reply: [204],
+            handle: () => Promise.reject(new MongoNetworkError('connection lost')),
+          }),
+        ],
+      })
+      const response = await fetch(`${outage.url}/outage`)
+      assert.equal(response.headers.get('retry-after'), '5')
+      await refused(response, 503, 'unavailable')
+      await outage.close()
+    })
+  })
+})

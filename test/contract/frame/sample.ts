@@ -1,0 +1,285 @@
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { Type } from '@sinclair/typebox'
+import express, { type Request, type RequestHandler } from 'express'
+import { type Db, MongoClient } from 'mongodb'
+import { answer } from '../../../path-api/answer/answer.ts'
+import { form, raw } from '../../../path-api/answer/media.ts'
+import { list } from '../../../path-api/operation/list.ts'
+import { type Operation, operation } from '../../../path-api/operation/operation.ts'
+import type { Services } from '../../../path-api/operation/services.ts'
+import { createPathApi, type PathApiOptions } from '../../../path-api/router.ts'
+import { type RateLimits, rateLimiter } from '../../../records/limits/rate-limits.ts'
+import { closed } from '../../../schemas/common.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+
+/** A small resource that exists only here, to test the frame by itself. */
+const Note = closed('SampleNote', 'A note', {
+  title: Type.String({ minLength: 1, maxLength: 20, description: 'Title', examples: ['Shopping'] }),
+  stars: Type.Optional(Type.Integer({ minimum: 0, maximum: 5, description: 'Stars', examples: [3] })),
+  tags: Type.Optional(Type.Array(Type.String(), { description: 'Tags', examples: [['home']] })),
+})
+const about = { source: 'a test', access: 'self' } as const
+
+/** How often countNote was done, by what it was told. */
+const done = new Map<string, number>()
+
+/** The stored note and its version; one per running sample. */
+const stored = { version: 3, note: { title: 'Shopping' } }
+
+const sampleOperations: Operation[] = [
+  operation({
+    ...about,
+    id: 'getNote',
+    method: 'get',
+    path: '/sample/{mvUid}/note',
+    summary: 'Get',
+    reply: [200, Note, 'versioned'],
+    handle: () => answer(stored.note, { version: stored.version }),
+  }),
+  operation({
+    ...about,
+    id: 'updateNote',
+    method: 'put',
+    path: '/sample/{mvUid}/note',
+    summary: 'Update',
+    ifMatch: 'required',
+    body: Note,
+    reply: [200, Note, 'versioned'],
+    handle: ({ body }, { ifMatch }) => {
+      if (ifMatch !== '*' && !ifMatch?.includes(3))
+        throw new ServiceError('PreconditionFailed', { version: 3 })
+      return answer(body, { version: 4 })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'addNote',
+    method: 'post',
+    path: '/sample/{mvUid}/note',
+    summary: 'Add',
+    query: { dry: Type.Optional(Type.Boolean()), times: Type.Optional(Type.Array(Type.Integer())) },
+    body: Note,
+    reply: [201, Note, 'versioned'],
+    handle: ({ body }, { newId }) => answer(body, { version: 1, location: `/sample/note/${newId()}` }),
+  }),
+  operation({
+    ...about,
+    id: 'getFixedNote',
+    method: 'get',
+    path: '/sample/fixed/note',
+    summary: 'A literal beside a parameter',
+    access: 'public',
+    reply: [200, Note],
+    handle: () => ({ title: 'fixed' }),
+  }),
+  operation({
+    ...about,
+    id: 'getPicture',
+    method: 'get',
+    path: '/sample/{mvUid}/picture',
+    summary: 'A stream',
+    reply: [200, raw('image/png', 'image/jpeg')],
+    handle: () => answer(Readable.from([Buffer.from('abc'), Buffer.from('def')]), { headers: {} }),
+  }),
+  operation({
+    ...about,
+    id: 'putPicture',
+    method: 'put',
+    path: '/sample/{mvUid}/picture',
+    summary: 'Bytes',
+    body: raw('image/png'),
+    limits: { bytes: 100 },
+    reply: [204],
+    errors: ['RuleViolated'],
+    handle: ({ body: { type, bytes } }, { ifMatch }) => {
+      if (ifMatch) throw new ServiceError('PreconditionFailed', { version: 1 })
+      if (type !== 'image/png' || bytes.length !== 3) throw new ServiceError('RuleViolated')
+    },
+  }),
+  operation({
+    ...about,
+    id: 'addComposition',
+    method: 'post',
+    path: '/sample/composition',
+    summary: 'Takes more than others',
+    access: 'public',
+    body: Type.Object({}, { additionalProperties: true }),
+    limits: { bytes: 4 * 1024 * 1024, depth: 200 },
+    reply: [204],
+    handle() {},
+  }),
+  operation({
+    ...about,
+    id: 'getDiagnosisPastTheStores',
+    method: 'get',
+    path: '/sample/ehr/{ehrId}',
+    summary: 'Forgets to ask whether the caller may see the EHR, unless it is their own',
+    access: 'ehr:read',
+    reply: [200, Note],
+    handle: ({ params: { ehrId } }, { caller }) => {
+      if (ehrId === caller.userId) caller.onAccess?.(ehrId)
+      return { title: 'a diagnosis' }
+    },
+  }),
+  list({
+    ...about,
+    id: 'listNotes',
+    path: '/sample/{mvUid}/notes',
+    summary: 'List',
+    query: { tags: Type.Optional(Type.Array(Type.String())) },
+    item: Note,
+    handle: ({ page: { limit, cursor, count } }) => ({
+      items: [{ title: cursor ?? 'first' }].slice(0, limit),
+      next: cursor === undefined ? 'second page' : null,
+      ...(count ? { total: 2 } : {}),
+    }),
+  }),
+  operation({
+    ...about,
+    id: 'countNote',
+    method: 'post',
+    path: '/sample/{mvUid}/count',
+    summary: 'Counts how often it was done, and fails when told so',
+    body: Type.Object({ how: Type.String() }, { additionalProperties: false }),
+    reply: [200, Type.Object({ times: Type.Integer(), id: Type.String() }, { additionalProperties: false })],
+    errors: ['RuleViolated'],
+    handle: async ({ body: { how } }, { newId }) => {
+      const times = (done.get(how) ?? 0) + 1
+      done.set(how, times)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      if (how === 'breaks a rule') throw new ServiceError('RuleViolated')
+      if (how === 'fails once' && times === 1) throw new Error('once')
+      return { times, id: newId() }
+    },
+  }),
+  operation({
+    ...about,
+    id: 'guessSecret',
+    method: 'post',
+    path: '/sample/guess',
+    summary: 'Guarded',
+    access: 'public',
+    body: Type.Object({ email: Type.String() }, { additionalProperties: false }),
+    reply: [204],
+    guarded: ({ body }) => body.email,
+    handle() {},
+  }),
+  operation({
+    ...about,
+    id: 'sendForm',
+    method: 'post',
+    path: '/sample/form',
+    summary: 'A form',
+    access: 'public',
+    body: form(Type.Object({ stars: Type.Integer() }, { additionalProperties: false })),
+    reply: [200, Type.Object({ stars: Type.Integer() }, { additionalProperties: false })],
+    handle: ({ body }) => ({ stars: body.stars + 1 }),
+  }),
+  operation({
+    ...about,
+    id: 'deleteHeedlessly',
+    method: 'delete',
+    path: '/sample/{mvUid}/note',
+    summary: 'Forgets If-Match',
+    reply: [204],
+    handle() {},
+  }),
+  operation({
+    ...about,
+    id: 'failUnforeseen',
+    method: 'post',
+    path: '/sample/fail/{type}',
+    params: { type: Type.String() },
+    summary: 'Fails in the ways of its path',
+    access: 'public',
+    reply: [200, Note],
+    handle: async ({ params }) => {
+      if (params.type === 'undeclared') throw new ServiceError('Gone')
+      if (params.type === 'reply') return { title: 'x'.repeat(30) }
+      throw new Error('secret: Mrs Example')
+    },
+  }),
+]
+
+type Options = Partial<PathApiOptions> & { rateLimits?: RateLimits }
+
+interface Frame {
+  url: string
+  /** What the frame logged. */
+  logged: { facts: object; message: string }[]
+  close(): Promise<void>
+}
+
+export interface Sample extends Frame {
+  db: Db
+  /** Another instance of the service, on the same database. */
+  startPeer(options?: Options): Promise<Frame>
+  stopDatabase(): Promise<void>
+}
+
+/** A server of the sample operations alone. The token `user-X` is user X, `admin-X` an administrator. */
+export async function startSample(options: Options = {}): Promise<Sample> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sample-'))
+  const engine = await startEmbeddedMongo({ dataDir })
+  const client = await MongoClient.connect(engine.uri, { serverSelectionTimeoutMS: 500 })
+  const db = client.db('sample')
+  const frame = await startFrame(db, options)
+  const close = async () => {
+    await frame.close()
+    await client.close()
+    await engine.stop()
+    await rm(dataDir, { recursive: true })
+  }
+  const startPeer = (other: Options = {}) => startFrame(db, { ...options, ...other })
+  return { ...frame, db, close, startPeer, stopDatabase: engine.stop }
+}
+
+export const sampleTokens: PathApiOptions['tokens'] = {
+  authenticate: async (token) => {
+    const [role, mvUid] = token.split('-')
+    if (!mvUid) return undefined
+    return { mvUid, sessionId: 's', roles: role === 'admin' ? ['admin'] : [], application: 'test' }
+  },
+  ownOrigins: ['https://own.example'],
+  tokenFromQuery: false,
+}
+
+const generous = { address: 10_000, account: 10_000, guardedAddress: 5, guardedAccount: 3, shared: false }
+
+async function startFrame(db: Db, { rateLimits = generous, ...options }: Options): Promise<Frame> {
+  const logged: Frame['logged'] = []
+  const api = await createPathApi({
+    services: { readiness: async () => ({ database: true }) } as unknown as Services,
+    tokens: sampleTokens,
+    log: { error: (facts, message) => logged.push({ facts, message }) },
+    checking: true,
+    db,
+    spend: await rateLimiter(db, rateLimits),
+    corsOrigins: ['https://friend.example'],
+    version: '0.0.0',
+    operations: sampleOperations,
+    ...options,
+  })
+  const server: Server = createServer(express().use(giveId, api)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const close = async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, logged, close }
+}
+
+/** What the service does before the frame: every request has an id, and its answer says it. */
+const giveId: RequestHandler = (request: Request & { id?: unknown }, response, next) => {
+  const id = randomUUID()
+  request.id = id
+  response.set('X-Request-Id', id)
+  next()
+}

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { MongoClient } from 'mongodb'
+import PostalMime from 'postal-mime'
+import { render } from '../../../server/mail/render.ts'
+import { type TemplateName, templates } from '../../../server/mail/templates.ts'
+import { newAddress, password } from '../../harness/people/people.ts'
+import { startSmtp } from '../../harness/people/smtp.ts'
+import { databaseUri } from '../../harness/run.ts'
+import { freePort } from '../../harness/service/port.ts'
+import { type ServiceProcess, startServing, stopProcess } from '../../harness/service/process.ts'
+import { until } from '../../harness/until.ts'
+
+const placeholders = (template: object) =>
+  [...new Set(JSON.stringify(template).match(/\{\{\w+\}\}/g) ?? [])].sort()
+
+describe('mails of accounts', () => {
+  for (const [name, { en, nl }] of Object.entries(templates)) {
+    it(`${name}: says the same in English and Dutch, as text and as HTML`, () => {
+      assert.deepEqual(placeholders(en), placeholders(nl))
+      assert.equal('action' in en, 'action' in nl)
+      assert.notEqual(en.subject, nl.subject)
+      const data = {
+        appName: 'App',
+        link: 'https://x.example/?a=1&b=2',
+        message: '<i>hi</i>',
+        newEmail: 'a@b.example',
+      }
+      for (const language of ['en', 'nl', 'nl-BE', 'de', undefined]) {
+        const { subject, text, html } = render(name as TemplateName, language, data)
+        const dutch = language?.startsWith('nl')
+        assert.equal(subject, (dutch ? nl : en).subject.replace('{{appName}}', 'App'))
+        assert.ok(html.includes(`lang="${dutch ? 'nl' : 'en'}"`))
+        assert.doesNotMatch(subject + text + html, /\{\{/)
+        assert.doesNotMatch(html, /<i>/)
+      }
+    })
+  }
+
+  describe('and a mail server', function suite() {
+    this.timeout(60_000)
+    let service: ServiceProcess
+    let client: MongoClient
+    let smtp: Awaited<ReturnType<typeof startSmtp>> | undefined
+    const port = freePort()
+    before(async () => {
+      const MONGODB_URI = databaseUri('dead-mail')
+      client = await MongoClient.connect(MONGODB_URI)
+      const SMTP_URL = `smtp://127.0.0.1:${await port}`
+      service = await startServing({ MONGODB_URI, SMTP_URL, LOG_LEVEL: 'warn' })
+    })
+    after(async () => {
+      await stopProcess(service)
+      await client.close()
+      await smtp?.close()
+    })
+
+    const post = (path: string, body: object) =>
+      fetch(service.url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    const register = (email: string) =>
+      post('/auth/account/register/password', { email, password, termsAccepted: true, language: 'nl' })
+    const received = async (email: string) => {
+      for (let attempt = 0; attempt < 400; attempt++) {
+        const found = smtp?.received.filter((text) => text.includes(email)) ?? []
+        if (found.length > 0) return found
+        await sleep(50)
+      }
+      throw new Error(`no mail to ${email}`)
+    }
+
+    it('that is dead touches no request and loses no mail, which shows in the figures', async () => {
+      const email = newAddress()
+      const begun = performance.now()
+      assert.equal((await register(email)).status, 202)
+      assert.ok(performance.now() - begun < 2_000)
+      await until(async () => {
+        const figures = await (await fetch(`${service.url}/metrics`)).text()
+        return /mails_total\{outcome="failed"\} [1-9]/.test(figures) && /mails_waiting 1/.test(figures)
+      })
+      smtp = await startSmtp(() => false, await port)
+      await client
+        .db()
+        .collection('mails')
+        .updateMany({}, { $set: { dueAt: new Date() } })
+      const [mail, ...more] = await received(email)
+      assert.deepEqual(more, [])
+      const { to, subject, text, html } = await PostalMime.parse(mail ?? '')
+      assert.deepEqual(
+        to?.map(({ address }) => address),
+        [email],
+      )
+      assert.match(subject ?? '', /Bevestig/)
+      const link = /https?:\/\/\S+/.exec(text ?? '')?.[0] ?? ''
+      assert.ok(html?.includes(link.replaceAll('&', '&#38;')))
+      const token = new URL(link).searchParams.get('token')
+      assert.equal((await post('/auth/account/register/activate', { token })).status, 200)
+      assert.equal((await post('/auth/login/password', { email, password })).status, 200)
+    })
+
+    it('sends neither links nor addresses into the log', () => {
+      assert.doesNotMatch(service.output(), /token=|user-.*@example\.org/)
+    })
+  })
+})

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { call, refused } from '../../harness/clients/path-client.ts'
+import { mailAbout, mailAfter, tokenIn } from '../../harness/people/mail.ts'
+import { logIn, logInAs, newAddress, newPerson, type Person, password } from '../../harness/people/people.ts'
+import { keys, request, service } from '../../harness/service/service.ts'
+
+const at = (mvUid: string) => `/auth/account/${mvUid}`
+
+describe('passwords', () => {
+  const reset = (email: string) => call('POST', '/auth/account/password/reset', { email })
+  const update = (body: object, person?: Person) =>
+    person
+      ? person.call('POST', '/auth/account/password/update', body)
+      : call('POST', '/auth/account/password/update', body)
+  const next = 'another long password'
+
+  it('are reset by a mailed link, once, and every session ends', async () => {
+    const person = await newPerson()
+    assert.equal((await reset(person.email)).status, 202)
+    assert.equal((await reset(newAddress())).status, 202)
+    const token = tokenIn(await mailAbout(person.email, /new password/))
+    assert.deepEqual(refused(await update({ token, newPassword: 'short' }), 422, 'rule-violated'), [
+      'password-too-short',
+    ])
+    assert.deepEqual(refused(await update({ token, newPassword: password }), 422, 'rule-violated'), [
+      'password-used-before',
+    ])
+    const both = await Promise.all([
+      update({ token, newPassword: next }),
+      update({ token, newPassword: next }),
+    ])
+    assert.deepEqual(both.map(({ status }) => status).sort(), [204, 410])
+    refused(await person.call('GET', at(person.mvUid)), 401, 'unauthenticated')
+    refused(await logIn(person.email), 401, 'invalid-credentials')
+    assert.equal((await logIn(person.email, next)).status, 200)
+  })
+
+  it('are not reset by an expired or an invented token', async () => {
+    const person = await newPerson()
+    await reset(person.email)
+    const token = tokenIn(await mailAbout(person.email, /new password/))
+    await service.db
+      .collection('_User')
+      .updateOne({ email: person.email }, { $set: { _perishable_token_expires_at: new Date(0) } })
+    for (const bad of [token, 'invented', '__proto__']) {
+      const answer = await update({ token: bad, newPassword: next })
+      refused(answer, 410, 'link-expired')
+      assert.match(answer.body.detail, /password\/reset/)
+    }
+    assert.equal((await logIn(person.email)).status, 200)
+  })
+
+  it('end a lockout when they are reset', async () => {
+    const person = await newPerson()
+    for (let i = 0; i < 6; i++) await logIn(person.email, 'not the password')
+    refused(await logIn(person.email), 429, 'account-locked')
+    await reset(person.email)
+    const token = tokenIn(await mailAbout(person.email, /new password/))
+    assert.equal((await update({ token, newPassword: next })).status, 204)
+    assert.equal((await logIn(person.email, next)).status, 200)
+  })
+
+  it('are changed by the present one; the other sessions end, this one stays', async () => {
+    const person = await newPerson()
+    const other = await logInAs(person.email)
+    refused(await update({ currentPassword: 'not it', newPassword: next }, person), 403, 'wrong-password')
+    refused(await update({ currentPassword: password, newPassword: next }), 401, 'unauthenticated')
+    assert.equal((await update({ currentPassword: password, newPassword: next }, person)).status, 204)
+    assert.equal((await person.call('GET', at(person.mvUid))).status, 200)
+    refused(await other.call('GET', at(person.mvUid)), 401, 'unauthenticated')
+    assert.equal((await logIn(person.email, next)).status, 200)
+    const { status } = await call('POST', '/auth/login/token', { refreshToken: person.refreshToken })
+    assert.equal(status, 200)
+  })
+
+  it('need either a token or the present password', async () => {
+    const person = await newPerson()
+    for (const body of [{ newPassword: next }, { token: 'x', currentPassword: password, newPassword: next }])
+      refused(await update(body, person), 400, 'invalid-input')
+  })
+
+  it('are reset by tokens that hold in both families', async () => {
+    const person = await newPerson()
+    await request().post('/1/requestPasswordReset').set(keys()).send({ email: person.email }).expect(200)
+    const first = await mailAbout(person.email, /new password/)
+    assert.equal((await update({ token: tokenIn(first), newPassword: next })).status, 204)
+
+    await reset(person.email)
+    const second = tokenIn(await mailAfter(person.email, first))
+    const apps = `${service.url}/1/apps/${keys()['X-Parse-Application-Id']}/request_password_reset`
+    const done = await fetch(apps, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ token: second, new_password: 'a third long password' }),
+    })
+    assert.match(await done.text(), /success/i)
+    assert.equal((await logIn(person.email, 'a third long password')).status, 200)
+  })
+})

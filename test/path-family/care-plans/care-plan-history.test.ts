@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
+
+describe('the history of care plans, goals and tasks', () => {
+  let patient: Patient
+  let paths: Record<'plan' | 'goal' | 'task', string>
+  before(async () => {
+    patient = await newPatient()
+  })
+  beforeEach(async () => {
+    const planId = await newPlan(patient, { name: 'first', notes: 'old', language: 'en' })
+    const goalId = await newGoal(patient, planId, { name: 'first', notes: 'old' })
+    const taskId = await newTask(patient, planId, goalId, { name: 'first', notes: 'old' })
+    const plan = `/med/${patient.ehrId}/careplan/${planId}`
+    paths = { plan, goal: `${plan}/goal/${goalId}`, task: `${plan}/goal/${goalId}/task/${taskId}` }
+  })
+
+  for (const kind of ['plan', 'goal', 'task'] as const) {
+    it(`of a ${kind} tells who changed what, and brings back a version as a new one`, async () => {
+      const path = paths[kind]
+      ok(await patient.call('PUT', path, { name: 'second', dueDate: '2026-06-01' }))
+      ok(await patient.call('POST', `${path}/close`, { outcome: 'x' }))
+      const { items } = ok(await patient.call('GET', `${path}/history`))
+      assert.deepEqual(
+        items.map(({ version, action, changed }: Record<string, unknown>) => [version, action, changed]),
+        [
+          [3, 'update', ['outcome', 'status']],
+          [2, 'update', ['dueDate', 'name', 'notes']],
+          [1, 'create', []],
+        ],
+      )
+      const [, second, first] = items
+      assert.deepEqual(
+        [second.userId, second.application, second.announced, second.before.name, second.before.notes],
+        [patient.mvUid, 'path family', false, 'first', 'old'],
+      )
+      assert.equal(first.before, null)
+
+      const restore = (version: number, headers = {}) =>
+        patient.call('POST', `${path}/restore`, { version }, headers)
+      refused(await restore(1, { 'if-match': '"2"' }), 412, 'precondition-failed')
+      const restored = ok(await restore(1, { 'if-match': '"3"' }))
+      assert.deepEqual(
+        [restored.name, restored.notes, restored.dueDate, restored.status, restored.version],
+        ['first', 'old', null, 'COMPLETED', 4],
+      )
+      refused(await restore(9), 404, 'not-found')
+      refused(await restore(0), 400, 'invalid-input')
+      const page = ok(await patient.call('GET', `${path}/history?limit=3&count=true`))
+      const rest = ok(await patient.call('GET', `${path}/history?limit=3&cursor=${page.page.next}`))
+      assert.deepEqual(
+        [page.items.length, page.page.total, rest.items.length, rest.page.next],
+        [3, 4, 1, null],
+      )
+    })
+  }
+
+  it('is found where the record belongs, and nowhere else', async () => {
+    const other = await newPlan(patient)
+    const [, , ehrId, , planId, , goalId, , taskId] = paths.task.split('/')
+    for (const path of [
+      `/med/${ehrId}/careplan/${other}/goal/${goalId}`,
+      `/med/${ehrId}/careplan/${other}/goal/${goalId}/task/${taskId}`,
+      `/med/${ehrId}/careplan/${planId}/goal/${other}/task/${taskId}`,
+    ]) {
+      refused(await patient.call('GET', `${path}/history`), 404, 'not-found')
+      refused(await patient.call('POST', `${path}/restore`, { version: 1 }), 404, 'not-found')
+    }
+  })
+})

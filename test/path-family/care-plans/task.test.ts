@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
+import { ok, placesIn, refused } from '../../harness/clients/path-client.ts'
+import { newPerson } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+
+const full = {
+  name: 'Measure blood pressure',
+  description: 'Sitting',
+  dueDate: '2026-06-01',
+  assignee: 'the practice nurse',
+  priority: 'HIGH',
+  repeat: { every: 1, period: 'WEEK' },
+  notes: 'Left arm',
+}
+
+describe('tasks', () => {
+  let patient: Patient
+  let stranger: Patient
+  let planId: string
+  let goalId: string
+  before(async () => {
+    ;[patient, stranger] = await Promise.all([newPatient(), newPatient()])
+    planId = await newPlan(patient)
+    goalId = await newGoal(patient, planId)
+  })
+  const at = (taskId = '', goal = goalId, plan = planId) =>
+    `/med/${patient.ehrId}/careplan/${plan}/goal/${goal}/task${taskId && `/${taskId}`}`
+
+  it('are added to a goal, replaced and closed', async () => {
+    const added = await patient.call('POST', at(), full)
+    const { id, ...task } = ok(added, 201)
+    const place = { ehrId: patient.ehrId, carePlanId: planId, goalId }
+    const nothing = { achievementDate: null, outcome: null, status: 'ACTIVE' }
+    assert.deepEqual(task, { ...full, ...place, ...nothing, version: 1 })
+    assert.equal(added.headers.get('location'), at(id))
+    const replaced = ok(await patient.call('PUT', at(id), { name: 'Weigh', priority: 'LOW', repeat: null }))
+    assert.deepEqual(
+      [replaced.name, replaced.priority, replaced.repeat, replaced.version],
+      ['Weigh', 'LOW', null, 2],
+    )
+    refused(
+      await patient.call('PUT', at(id), { name: 'x' }, { 'if-match': '"1"' }),
+      412,
+      'precondition-failed',
+    )
+    refused(await patient.call('PUT', at(id), { name: 'x', id: goalId }), 400, 'id-mismatch')
+    const close = (body: object, headers = {}) => patient.call('POST', `${at(id)}/close`, body, headers)
+    refused(await close({}, { 'if-match': '"1"' }), 412, 'precondition-failed')
+    const both = await Promise.all([close({ outcome: 'Done' }), close({ outcome: 'Done' })])
+    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 422])
+    const { goals } = ok(await patient.call('GET', `careplan/${planId}`))
+    const [shown] = goals[0].tasks
+    assert.deepEqual([shown.status, shown.outcome, shown.version], ['COMPLETED', 'Done', 3])
+  })
+
+  it('tell all that is wrong', async () => {
+    const wrong = {
+      ...full,
+      priority: 'high',
+      repeat: { every: 0, period: 'YEAR', until: '2027-01-01' },
+      dueDate: 'soon',
+      notes: 'x'.repeat(1001),
+    }
+    const answer = await patient.call('POST', at(), wrong)
+    refused(answer, 400, 'invalid-input')
+    const places = ['dueDate', 'notes', 'priority', 'repeat.every', 'repeat.period', 'repeat.until']
+    assert.deepEqual(
+      placesIn(answer).sort(),
+      places.map((place) => `body.${place}`),
+    )
+    const priorities = 'priority must be one of LOW, NORMAL, HIGH, null.'
+    assert.ok(answer.body.errors.some(({ message }: { message: string }) => message === priorities))
+  })
+
+  it('are found in their own goal only', async () => {
+    const id = await newTask(patient, planId, goalId)
+    const otherGoal = await newGoal(patient, planId)
+    const otherPlan = await newPlan(patient)
+    for (const path of [at(id, otherGoal), at(id, goalId, otherPlan), at('doesNotExist')]) {
+      refused(await patient.call('PUT', path, { name: 'x' }), 404, 'not-found')
+      refused(await patient.call('POST', `${path}/close`, {}), 404, 'not-found')
+    }
+    refused(await stranger.call('PUT', at(id), { name: 'x' }), 404, 'not-found')
+    refused(await patient.call('POST', at('', goalId, otherPlan), { name: 'x' }), 404, 'not-found')
+  })
+
+  describe('to be done', () => {
+    let doer: Patient
+    let plans: string[]
+    const names = async (query = '', who: { call: Patient['call'] } = doer): Promise<string[]> =>
+      ok(await who.call('GET', `/ehr/${doer.ehrId}/careplan/todo${query}`)).items.map(
+        ({ name }: { name: string }) => name,
+      )
+
+    before(async () => {
+      doer = await newPatient()
+      plans = [await newPlan(doer), await newPlan(doer)]
+      const goals = [await newGoal(doer, plans[0]!), await newGoal(doer, plans[1]!)]
+      for (const [plan, name, more] of [
+        [0, 'undated', {}],
+        [0, 'later', { dueDate: '2999-01-01', assignee: 'nurse' }],
+        [1, 'overdue', { dueDate: '2020-01-02' }],
+        [1, 'undated too', { assignee: 'nurse' }],
+        [0, 'long overdue', { dueDate: '2019-12-31', assignee: 'nurse' }],
+        [0, 'done', { dueDate: '2018-01-01' }],
+      ] as const) {
+        const id = await newTask(doer, plans[plan]!, goals[plan]!, { name, ...more })
+        if (name === 'done')
+          ok(await doer.call('POST', `careplan/${plans[plan]}/goal/${goals[plan]}/task/${id}/close`, {}))
+      }
+    })
+
+    it('come overdue first, undated last', async () => {
+      const found = await names()
+      assert.deepEqual(found.slice(0, 3), ['long overdue', 'overdue', 'later'])
+      assert.deepEqual(found.slice(3).sort(), ['undated', 'undated too'])
+    })
+
+    it('come in pages of any size', async () => {
+      const all = await names()
+      for (const limit of [1, 2, 3, 4, 5]) {
+        const found: string[] = []
+        let cursor: string | null = ''
+        while (cursor !== null) {
+          const query: string = `careplan/todo?limit=${limit}&count=true${cursor && `&cursor=${cursor}`}`
+          const { items, page } = ok(await doer.call('GET', query))
+          assert.equal(page.total, 5)
+          assert.ok(items.length <= limit)
+          found.push(...items.map(({ name }: { name: string }) => name))
+          cursor = page.next
+        }
+        assert.deepEqual(found, all)
+      }
+    })
+
+    it('are narrowed by assignee, plan and due date', async () => {
+      assert.deepEqual(await names('?assignee=nurse'), ['long overdue', 'later', 'undated too'])
+      assert.deepEqual(await names(`?carePlanId=${plans[1]}`), ['overdue', 'undated too'])
+      assert.deepEqual(await names('?dueBefore=2020-01-02'), ['long overdue'])
+      assert.deepEqual(await names('?dueBefore=2020-01-03&assignee=nobody'), [])
+      refused(await doer.call('GET', 'careplan/todo?dueBefore=tomorrow'), 400, 'invalid-input')
+    })
+
+    it('are those of the plans that the caller may see', async () => {
+      const nurse = await newPerson()
+      refused(await nurse.call('GET', `/ehr/${doer.ehrId}/careplan/todo`), 404, 'not-found')
+      await letIn(plans[1]!, nurse, 'read')
+      assert.deepEqual(await names('', nurse), ['overdue', 'undated too'])
+    })
+
+    it('are found by an index', async () => {
+      for (const dueDate of [{ $gte: new Date(0) }, { $eq: null }]) {
+        const filter = { ehrId: doer.ehrId, status: 'ACTIVE', dueDate, _rperm: { $in: ['*', doer.mvUid] } }
+        const plan = await service.db.collection('Task').find(filter).sort({ dueDate: 1, _id: 1 }).explain()
+        assert.match(JSON.stringify(plan.queryPlanner.winningPlan), /list_byDueDate/)
+        assert.doesNotMatch(JSON.stringify(plan.queryPlanner.winningPlan), /COLLSCAN/)
+      }
+    })
+  })
+})

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { ok } from '../../harness/clients/path-client.ts'
+import { newPerson, type Person, password } from '../../harness/people/people.ts'
+import { request, service } from '../../harness/service/service.ts'
+
+const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+
+describe('the page that shows a patient who looked at his record', () => {
+  let browser: Browser
+  let context: BrowserContext
+  let page: Page
+  let patient: Patient
+  let nurse: Person
+  const faults: string[] = []
+
+  before(async function () {
+    if (!existsSync(executablePath)) return this.skip()
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    ;[patient, nurse] = await Promise.all([newPatient(), newPerson()])
+    const named = { name: { displayName: '<b>Nurse</b> & "Ann"' } }
+    ok(await nurse.call('PUT', `/profile/${nurse.mvUid}`, named))
+    const planId = await newPlan(patient)
+    await letIn(planId, nurse, 'read')
+    ok(await nurse.call('GET', `/ehr/${patient.ehrId}/careplan`))
+    const path = `/ehr/${patient.ehrId}/careplan/${planId}`
+    assert.equal((await nurse.call('PUT', path, { name: 'x' })).status, 403)
+    assert.equal((await (await newPerson()).call('GET', path)).status, 404)
+  })
+  after(() => browser?.close())
+  beforeEach(async () => {
+    context = await browser.newContext()
+    page = await context.newPage()
+    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
+    page.on('pageerror', (error) => faults.push(error.message))
+  })
+  afterEach(() => context?.close())
+
+  async function logIn(lang: string, secret = password): Promise<void> {
+    await page.goto(`${service.url}/ehr/audit?lang=${lang}`)
+    await page.fill('input[name=email]', patient.email)
+    await page.fill('input[name=password]', secret)
+    await page.click('button')
+    await page.waitForLoadState()
+  }
+  const rows = async () =>
+    (await page.locator('tbody tr').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').slice(17))
+
+  it('names them, what they did and with which outcome, the newest first', async () => {
+    await logIn('en')
+    const shown = await rows()
+    assert.match(shown[0] ?? '', /^\S+ care plan: looked at – without success path family$/)
+    assert.deepEqual(shown.slice(1), [
+      '<b>Nurse</b> & "Ann" care plan: changed – refused path family',
+      '<b>Nurse</b> & "Ann" care plan: looked for path family',
+    ])
+    await page.click('text=Show what I did myself too')
+    const all = await rows()
+    assert.ok(all.length > shown.length && all.includes('You care plan: added path family'), all.join('\n'))
+    assert.deepEqual(faults, [])
+  })
+
+  it('speaks Dutch, and forgets the patient at the logout', async () => {
+    await logIn('nl')
+    assert.equal(await page.locator('h1').textContent(), 'Wie mijn dossier heeft bekeken')
+    assert.equal(await page.locator('html').getAttribute('lang'), 'nl')
+    assert.ok((await rows()).includes('<b>Nurse</b> & "Ann" zorgplan: opgezocht path family'))
+    const [cookie] = await context.cookies()
+    assert.ok(cookie?.httpOnly && cookie.secure && cookie.sameSite === 'Strict')
+    await page.click('text=Uitloggen')
+    await page.waitForSelector('input[name=password]')
+    assert.deepEqual(await context.cookies(), [])
+    const ended = await request().get('/ehr/audit').set('Cookie', `authToken=${cookie.value}`)
+    assert.equal(ended.status, 401)
+    assert.deepEqual(faults, [])
+  })
+
+  it('says so when the login fails, and shows nothing', async () => {
+    await logIn('en', 'a wrong password')
+    assert.match((await page.locator('[role=alert]').textContent()) ?? '', /could not be logged in/)
+    assert.equal(await page.locator('table').count(), 0)
+    assert.deepEqual(await context.cookies(), [])
+  })
+
+  it('shows nobody the record of another one', async () => {
+    const answer = await request()
+      .get(`/ehr/audit?ehrId=${patient.ehrId}&own=true`)
+      .set('Authorization', `Bearer ${nurse.authToken}`)
+      .expect(200)
+    assert.match(answer.text, /health record/)
+    assert.doesNotMatch(answer.text, /– refused|without success/)
+    const others = { ehrId: patient.ehrId, userId: nurse.mvUid, action: 'query', type: 'Ehr' }
+    assert.equal(await service.db.collection('audit.entries').countDocuments(others), 0)
+    assert.doesNotMatch(answer.text, /<script|\son\w+=/i)
+  })
+
+  it('goes on where a page ends', async () => {
+    const other = await newPatient()
+    for (let i = 0; i < 101; i++) ok(await other.call('GET', 'careplan'))
+    const headers = { Authorization: `Bearer ${other.authToken}` }
+    const nobody = await request().get('/ehr/audit').set(headers).expect(200)
+    assert.match(nobody.text, /Nobody, in the time/)
+    const first = await request().get('/ehr/audit?own=true').set(headers).expect(200)
+    assert.equal(first.text.match(/<tr>\s*<td>/g)?.length, 100)
+    const next = /rel="next" href="(audit[^"]+)"/.exec(first.text)?.[1]?.replaceAll(/&#38;|&amp;/g, '&')
+    const second = await request().get(`/ehr/${next}`).set(headers).expect(200)
+    assert.ok((second.text.match(/<tr>\s*<td>/g)?.length ?? 0) > 0)
+  })
+})

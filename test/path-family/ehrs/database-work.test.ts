@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Document } from 'mongodb'
+import { sweepRemovedEhrs } from '../../../records/ehrs/removed.ts'
+import { contents } from '../../../records/kinds.ts'
+import { removeEntriesBefore } from '../../../records/store/audit/checkpoint.ts'
+import { newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
+import { ok } from '../../harness/clients/path-client.ts'
+import { newAdmin, newPerson } from '../../harness/people/people.ts'
+import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
+import { config, service } from '../../harness/service/service.ts'
+
+const named = (commands: Document[]) =>
+  commands.map((command) => `${command.commandName} ${command[command.commandName]}`).sort()
+
+const DAY_MS = 86_400_000
+const soon = () => new Date(Date.now() + 1500).toISOString()
+
+describe('the work of the database for care plans', () => {
+  let patient: Patient
+  let planId: string
+  before(async () => {
+    patient = await newPatient()
+    planId = await newPlan(patient)
+  })
+
+  it('is the data and its entry in the audit, and no question beside it', async () => {
+    const { ehrId } = patient
+    const goalId = await newGoal(patient, planId)
+    await newTask(patient, planId, goalId, { dueDate: '2026-01-01' })
+    const plan = `/med/${ehrId}/careplan/${planId}`
+    const events = `/med/${ehrId}/event`
+    const event = { carePlanId: planId, type: 'visit', title: 'x', start: '2026-03-01T08:30:00Z' }
+    const eventId = ok(await patient.call('POST', events, event), 201).id
+    ok(await patient.call('POST', `${plan}/settings`, { a: 1 }))
+    const body = { mvUid: (await newPerson()).mvUid, access: 'READ' }
+    const { participationId } = ok(await patient.call('POST', `${plan}/participant`, body), 201)
+    const expected = {
+      [plan]: ['CarePlan', 'Goal', 'Task'],
+      careplan: ['CarePlan'],
+      'careplan/todo': ['Task', 'Task'],
+      [`${plan}/goal/${goalId}`]: ['Goal', 'Task'],
+      [`${plan}/participant`]: ['plan.participants'],
+      [`${plan}/participant/${participationId}`]: ['plan.participants'],
+      [`${plan}/settings`]: ['plan.settings'],
+      // The short ones and the long ones.
+      [events]: ['Event', 'Event'],
+      [`${events}/${eventId}`]: ['Event'],
+      [`${events}/careplan/${planId}`]: ['Event', 'Event'],
+      [`/ehr/${ehrId}/audit`]: ['Ehr', 'audit.entries'],
+      '/ehr': ['Ehr'],
+    }
+    ok(await patient.call('GET', '/ehr'))
+    const isOfJob = ({ commandName, ...command }: Document) =>
+      /^(mails|audit\.instances)$/.test(command[commandName]) || 'changesAt' in (command.filter ?? {})
+    for (const [path, found] of Object.entries(expected)) {
+      const commands = await commandsOf(async () => ok(await patient.call('GET', path)), /./)
+      const own = named(commands.filter((command) => !isOfJob(command)))
+      const reads = own.filter((name) => name !== 'insert audit.entries')
+      assert.deepEqual(
+        reads,
+        found.map((name) => `find ${name}`),
+        path,
+      )
+      assert.ok(own.length > reads.length, `${path} leaves no entry`)
+    }
+  })
+
+  it('never goes through a whole collection', async () => {
+    const admin = await newAdmin()
+    const commands = await commandsOf(async () => {
+      const id = await newPlan(patient)
+      const goalId = await newGoal(patient, id)
+      const taskId = await newTask(patient, id, goalId, { dueDate: '2026-01-01' })
+      const task = `careplan/${id}/goal/${goalId}/task/${taskId}`
+      ok(await patient.call('PUT', task, { name: 'x' }))
+      ok(await patient.call('GET', `${task}/history`))
+      ok(await patient.call('POST', `${task}/restore`, { version: 1 }))
+      ok(await patient.call('GET', `/med/${patient.ehrId}/careplan/${id}/goal/${goalId}`))
+      for (const query of ['', '?status=ACTIVE&name=x', '?from=2026-01-01&to=2027-01-01&count=true&limit=1'])
+        ok(await patient.call('GET', `careplan${query}`))
+      for (const query of [
+        '',
+        '?assignee=x',
+        '?dueBefore=2027-01-01&count=true',
+        `?carePlanId=${id}&limit=1`,
+      ])
+        ok(await patient.call('GET', `careplan/todo${query}`))
+      const events = `/med/${patient.ehrId}/event`
+      const event = { carePlanId: id, type: 'visit', title: 'x', start: '2026-03-01T08:30:00Z' }
+      const eventId = ok(await patient.call('POST', events, event), 201).id
+      for (const query of [
+        '',
+        '?type=visit&count=true',
+        `?carePlanId=${id}`,
+        `/careplan/${id}`,
+        '-participation',
+      ])
+        ok(await patient.call('GET', `${events}${query}`))
+      ok(await patient.call('GET', `${events}?from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z&limit=1`))
+      ok(await patient.call('PUT', `${events}/${eventId}`, event))
+      ok(await patient.call('DELETE', `${events}/${eventId}`), 204)
+      ok(await patient.call('POST', `careplan/${id}/close`, { closeOpen: true }))
+      ok(await patient.call('POST', 'careplan/template/asthma', {}), 201)
+      for (const query of ['', '?status=ACTIVE&count=true'])
+        ok(await patient.call('GET', `careplan/${id}/participant${query}`))
+      const { mvUid } = await newPerson()
+      const body = { mvUid, access: 'READ', end: soon() }
+      const { participationId } = ok(await patient.call('POST', `careplan/${id}/participant`, body), 201)
+      const participant = `careplan/${id}/participant/${participationId}`
+      ok(await patient.call('PUT', participant, { access: 'WRITE', end: soon() }))
+      await sleep(2500)
+      ok(await patient.call('DELETE', participant), 204)
+      const settings = `/med/${patient.ehrId}/careplan/${id}/settings`
+      for (const saved of [1, 2]) ok(await patient.call('POST', settings, { saved }))
+      ok(await patient.call('GET', settings))
+      ok(await patient.call('GET', '/ehr?limit=1'))
+      ok(await patient.call('POST', '/ehr', {}), 201)
+      ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
+      await sweepRemovedEhrs({ ...service, contents }, new Date())
+      ok(await admin.call('POST', `/med/ehr/${patient.ehrId}/restore`))
+    }, /^(ehr|plan|history)\./)
+    assert.ok(commands.length > 80, String(commands.length))
+    await assertNoScan(commands)
+  })
+
+  it('never does in the jobs', async () => {
+    const owner = await newPatient()
+    const id = await newPlan(owner)
+    await newTask(owner, id, await newGoal(owner, id))
+    ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
+    const commands = await commandsOf(async () => {
+      for (const days of [0, 32])
+        await sweepRemovedEhrs({ ...service, contents }, new Date(Date.now() + days * DAY_MS))
+      await removeEntriesBefore(service.db, config.auditKey, new Date(0))
+      await sleep(1200)
+    }, /^(ehr|plan|history|audit)\.|^mails$/)
+    const names = named(commands)
+    for (const job of [
+      'find ehr.removed',
+      'find history.changes',
+      'find plan.participants',
+      'find audit.entries',
+    ])
+      assert.ok(names.includes(job), job)
+    await assertNoScan(commands)
+  })
+})

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
+import { newAdmin, newPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+
+interface Entry {
+  at: string
+  userId: string
+  application: string
+  action: string
+  type: string
+  ids: string[]
+  outcome: string
+  asked: string | null
+  requestId: string
+}
+
+describe('the audit of an EHR', () => {
+  let patient: Patient
+  let planId: string
+  beforeEach(async () => {
+    patient = await newPatient()
+    planId = await newPlan(patient)
+  })
+
+  /** All pages of the audit, newest first. */
+  async function auditFor(person: Person, limit = 1000, between = async () => {}): Promise<Entry[]> {
+    const entries: Entry[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const more: string = cursor && `&cursor=${encodeURIComponent(cursor)}`
+      const { items, page } = ok(
+        await person.call('GET', `/ehr/${patient.ehrId}/audit?limit=${limit}${more}`),
+      )
+      entries.push(...items)
+      cursor = page.next
+      await between()
+    }
+    return entries
+  }
+
+  it('tells its subject who saw what, when, by which application, with which outcome', async () => {
+    const nurse = await newPerson()
+    await letIn(planId, nurse, 'read')
+    const before = Date.now()
+    const path = `/ehr/${patient.ehrId}/careplan/${planId}`
+    ok(await nurse.call('GET', path, undefined, { 'x-request-id': 'the-look-of-the-nurse' }))
+    refused(await nurse.call('PUT', path, { name: 'Mine' }), 403, 'forbidden')
+    refused(await (await newPerson()).call('GET', path), 404, 'not-found')
+    const [own, denied, refusal, ...looks] = await auditFor(patient)
+    const [line] = looks.filter(({ action }) => action === 'read')
+    assert.ok(line && Date.parse(line.at) >= before && Date.parse(line.at) <= Date.now())
+    const { at: _, ...seen } = line
+    assert.deepEqual(seen, {
+      userId: nurse.mvUid,
+      application: 'path family',
+      ...{ action: 'read', type: 'CarePlan', ids: [planId], outcome: 'done', asked: null },
+      requestId: 'the-look-of-the-nurse',
+    })
+    assert.deepEqual([own?.userId, own?.type], [patient.mvUid, 'Ehr'])
+    assert.deepEqual([denied?.action, denied?.outcome], ['read', 'denied'])
+    assert.deepEqual([refusal?.userId, refusal?.action, refusal?.outcome], [nurse.mvUid, 'update', 'refused'])
+  })
+
+  it('names of a query the properties that it asked by, and none of their values', async () => {
+    ok(await patient.call('GET', 'careplan'))
+    ok(await patient.call('GET', 'careplan?name=My%20secret&from=2026-01-01'))
+    const asked = (await auditFor(patient))
+      .filter(({ action }) => action === 'query')
+      .map((line) => line.asked)
+    assert.deepEqual(asked.slice(0, 2), ['newest: ehrId name createdAt:from', 'newest: ehrId'])
+  })
+
+  it('is read page by page while it grows: nothing twice, nothing left out', async () => {
+    const look = async () => {
+      for (let i = 0; i < 3; i++) ok(await patient.call('GET', `careplan/${planId}`))
+    }
+    await look()
+    const before = await auditFor(patient)
+    const paged = await auditFor(patient, 2, look)
+    const key = ({ requestId, type, action }: Entry) => `${requestId} ${type} ${action}`
+    assert.equal(new Set(paged.map(key)).size, paged.length)
+    const older = new Set(before.map(key))
+    assert.equal(paged.filter((entry) => older.has(key(entry))).length, before.length)
+  })
+
+  it('is for its subject and administrators, and an attempt of another one stands in it', async () => {
+    const [nurse, stranger, admin] = await Promise.all([newPerson(), newPerson(), newAdmin()])
+    await letIn(planId, nurse, 'write')
+    const path = `/ehr/${patient.ehrId}/audit`
+    refused(await nurse.call('GET', path), 403, 'forbidden')
+    refused(await nurse.call('DELETE', `/med/ehr/${patient.ehrId}`), 403, 'forbidden')
+    refused(await stranger.call('GET', path), 404, 'not-found')
+    refused(await stranger.call('DELETE', `/med/ehr/${patient.ehrId}`), 404, 'not-found')
+    const lines = (await auditFor(admin)).map(
+      ({ userId, action, type, outcome }) => `${userId} ${action} ${type} ${outcome}`,
+    )
+    for (const line of [
+      `${nurse.mvUid} query Ehr refused`,
+      `${nurse.mvUid} delete Ehr refused`,
+      `${stranger.mvUid} read Ehr denied`,
+    ])
+      assert.ok(lines.includes(line), line)
+    assert.equal(lines.filter((line) => line.startsWith(`${stranger.mvUid} read Ehr denied`)).length, 2)
+  })
+
+  it('outlives the EHR: administrators read it, nobody else', async () => {
+    const admin = await newAdmin()
+    const path = `/ehr/${patient.ehrId}/audit`
+    ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
+    refused(await patient.call('GET', path), 404, 'not-found')
+    const [own, , ...lines] = await auditFor(admin)
+    assert.deepEqual(
+      [own?.userId, own?.action, own?.type, own?.outcome],
+      [admin.mvUid, 'query', 'Ehr', 'done'],
+    )
+    assert.ok(lines.some(({ action, type, outcome }) => `${action} ${type} ${outcome}` === 'delete Ehr done'))
+    refused(await admin.call('GET', '/ehr/unknown0000/audit'), 404, 'not-found')
+  })
+
+  it('can be changed by nobody over HTTP', async () => {
+    const admin = await newAdmin()
+    for (const method of ['POST', 'PUT', 'DELETE'])
+      for (const person of [patient, admin]) {
+        const { status } = await person.call(method, `/ehr/${patient.ehrId}/audit`, {})
+        assert.equal(status, 405)
+      }
+    assert.ok((await service.db.collection('audit.entries').countDocuments({ ehrId: patient.ehrId })) > 0)
+  })
+})

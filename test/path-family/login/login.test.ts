@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { call, refused } from '../../harness/clients/path-client.ts'
+import { logIn, newAddress, newPerson } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+import { sized } from '../../harness/size.ts'
+
+describe('login with a password', () => {
+  it('gives tokens for both families', async () => {
+    const person = await newPerson()
+    assert.equal(person.tokenType, 'Bearer')
+    assert.equal(person.expiresIn, 900)
+    assert.ok(person.refreshExpiresIn > 43_000 && person.refreshExpiresIn <= 43_200)
+    assert.match(person.sessionToken, /^r:/)
+    assert.equal((await person.call('GET', `/auth/account/${person.mvUid}`)).status, 200)
+  })
+
+  it('takes the address in any case', async () => {
+    const person = await newPerson()
+    assert.equal((await logIn(person.email.toUpperCase())).status, 200)
+  })
+
+  it('answers a wrong password like an unknown address', async () => {
+    const person = await newPerson()
+    const wrong = await logIn(person.email, 'not the password')
+    const unknown = await logIn(newAddress(), 'not the password')
+    refused(wrong, 401, 'invalid-credentials')
+    refused(unknown, 401, 'invalid-credentials')
+    const about = ({ requestId, ...rest }: Record<string, unknown>) => rest
+    assert.deepEqual(about(wrong.body), about(unknown.body))
+  })
+
+  it('does the same work in either case', async () => {
+    const person = await newPerson()
+    /** Each command to the database takes a connection for itself. The least of a few: others work too. */
+    const work = async (email: string): Promise<number> => {
+      const counts: number[] = []
+      for (let i = 0; i < 4; i++) {
+        let count = 0
+        const note = () => count++
+        service.client.on('connectionCheckedOut', note)
+        await logIn(email, 'not the password')
+        service.client.off('connectionCheckedOut', note)
+        counts.push(count)
+      }
+      return Math.min(...counts)
+    }
+    assert.equal(await work(person.email), await work(newAddress()))
+  })
+
+  it('locks an account, known or not, after as many wrong passwords', async () => {
+    const person = await newPerson()
+    const codes = async (email: string) => {
+      const found: string[] = []
+      for (let i = 0; i < 8; i++) {
+        const { body, headers } = await logIn(email, 'not the password')
+        found.push(`${body.code} ${headers.get('retry-after')}`)
+      }
+      return found
+    }
+    const known = await codes(person.email)
+    assert.deepEqual(known, await codes(newAddress()))
+    assert.equal(known[0], 'invalid-credentials null')
+    assert.equal(known.at(-1), 'account-locked 300')
+    refused(await logIn(person.email), 429, 'account-locked')
+  })
+
+  const many = sized(40, 200)
+  it(`stands ${many} wrong logins`, async () => {
+    const email = newAddress()
+    const answers = await Promise.all(Array.from({ length: many }, () => logIn(email, 'not the password')))
+    for (const { status } of answers) assert.ok(status === 401 || status === 429, String(status))
+    assert.ok(answers.some(({ status }) => status === 429))
+  })
+
+  it('refuses operators, arrays and empty passwords', async () => {
+    const { email } = await newPerson()
+    for (const body of [
+      { email: { $gt: '' }, password: 'x' },
+      { email, password: { $ne: '' } },
+      { email: [email], password: 'x' },
+      { email, password: '' },
+      { email },
+      { email, password: 'x', master: true },
+    ])
+      refused(await call('POST', '/auth/login/password', body), 400, 'invalid-input')
+  })
+})

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { createHmac, createPublicKey } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  createLocalJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
+  exportJWK,
+  generateKeyPair,
+  jwtVerify,
+  SignJWT,
+} from 'jose'
+import { type KeyOptions, openSigningKeys } from '../../../server/accounts/keys.ts'
+import { createSeal } from '../../../server/accounts/sealed.ts'
+import { call, refused } from '../../harness/clients/path-client.ts'
+import { as, newPerson, type Person } from '../../harness/people/people.ts'
+import { config, service } from '../../harness/service/service.ts'
+
+const refresh = (refreshToken: string) => call('POST', '/auth/login/token', { refreshToken })
+const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
+const keySet = async () => (await call('GET', '/auth/login/jwks')).body
+
+describe('access tokens', () => {
+  let person: Person
+  before(async () => {
+    person = await newPerson()
+  })
+  const withToken = (token: string) => as({ ...person, authToken: token }, person.email)
+  const isRefused = async (token: string, why: string) => {
+    const answer = await withToken(token).call('GET', `/auth/account/${person.mvUid}`)
+    assert.equal(answer.status, 401, why)
+  }
+  const claims = () => decodeJwt(person.authToken)
+  const header = () => decodeProtectedHeader(person.authToken) as { alg: string; kid: string; typ: string }
+
+  it('are verified by the published keys, and say who, in which session and no more', async () => {
+    const { payload } = await jwtVerify(person.authToken, createLocalJWKSet(await keySet()), {
+      issuer: service.url,
+      audience: 'health-record-service',
+    })
+    assert.deepEqual(Object.keys(payload).sort(), ['aud', 'exp', 'iat', 'iss', 'sid', 'sub'])
+    assert.equal(payload.sub, person.mvUid)
+    assert.equal((payload.exp ?? 0) - (payload.iat ?? 0), 900)
+  })
+
+  it('are published without their private halves, to be kept for a while', async () => {
+    const { headers, body } = await call('GET', '/auth/login/jwks')
+    assert.match(headers.get('cache-control') ?? '', /public, max-age=\d+/)
+    for (const key of body.keys) {
+      assert.equal(key.alg, 'ES256')
+      assert.ok(!('d' in key))
+    }
+  })
+
+  it('hold their private halves encrypted in the database', async () => {
+    const stored = await service.db.collection('auth.signing_keys').find().toArray()
+    assert.ok(stored.length > 0)
+    for (const key of stored) assert.doesNotMatch(JSON.stringify(key), /"d"/)
+  })
+
+  it('are refused when they are unsigned', async () => {
+    for (const alg of ['none', 'None', 'NONE'])
+      await isRefused(`${encoded({ ...header(), alg })}.${encoded(claims())}.`, alg)
+  })
+
+  it('are refused when the public key is used as a secret', async () => {
+    const [jwk] = (await keySet()).keys
+    const pem = createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'pem' })
+    for (const secret of [pem, JSON.stringify(jwk), Buffer.from(jwk.x, 'base64url')]) {
+      const signed = `${encoded({ ...header(), alg: 'HS256' })}.${encoded(claims())}`
+      await isRefused(`${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`, 'HS256')
+    }
+  })
+
+  it('are refused when another key has signed them, however it is brought along', async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+    const jwk = await exportJWK(publicKey)
+    const headers = [header(), { ...header(), kid: 'unknown' }, { ...header(), jwk }, { alg: 'ES256', jwk }]
+    for (const each of headers)
+      await isRefused(await new SignJWT(claims()).setProtectedHeader(each).sign(privateKey), 'other key')
+  })
+
+  it('are refused with another audience, issuer or type, expired, or changed', async () => {
+    const { kid, key } = await (await otherInstance()).current()
+    const sign = (changed: object, type = 'at+jwt') =>
+      new SignJWT({ ...claims(), ...changed }).setProtectedHeader({ alg: 'ES256', kid, typ: type }).sign(key)
+    const untouched = await withToken(await sign({})).call('GET', `/auth/account/${person.mvUid}`)
+    assert.equal(untouched.status, 200)
+    const now = Math.floor(Date.now() / 1000)
+    await isRefused(await sign({ aud: 'another-service' }), 'aud')
+    await isRefused(await sign({ iss: 'https://evil.example' }), 'iss')
+    await isRefused(await sign({ exp: now - 1 }), 'exp')
+    await isRefused(await sign({ nbf: now + 600 }), 'nbf')
+    await isRefused(await sign({ sid: 'unknown' }), 'sid')
+    await isRefused(await sign({ sub: 'somebody' }), 'sub')
+    await isRefused(await sign({}, 'JWT'), 'typ')
+    const [head, , signature] = person.authToken.split('.')
+    await isRefused(`${head}.${encoded({ ...claims(), sub: 'somebody' })}.${signature}`, 'changed')
+    for (const nonsense of ['x', 'a.b.c', `${person.authToken}x`, '..', 'e30.e30.', 'x'.repeat(5_000)])
+      await isRefused(nonsense, nonsense.slice(0, 10))
+  })
+
+  it('outlive a rotation of the keys, and those of the new key hold at once on every instance', async () => {
+    const before = await keySet()
+    const keys = await otherInstance()
+    await keys.rotate()
+    const { kid, key } = await keys.current()
+    assert.notEqual(kid, header().kid)
+    const renewed = await new SignJWT(claims())
+      .setProtectedHeader({ alg: 'ES256', kid, typ: 'at+jwt' })
+      .sign(key)
+    await sleep(1_100) // An unknown key id makes an instance look again once a second.
+    for (const token of [renewed, person.authToken])
+      assert.equal((await withToken(token).call('GET', `/auth/account/${person.mvUid}`)).status, 200)
+    const after = await keySet()
+    assert.equal(after.keys[0].kid, kid)
+    assert.equal(after.keys.length, before.keys.length + 1)
+  })
+
+  it('get a new key when the old one is too old, or cannot be decrypted any more', async () => {
+    const { kid } = await (await otherInstance()).current()
+    const aged = await otherInstance({ clock: () => new Date(Date.now() + 31 * 24 * 3_600_000) })
+    assert.notEqual((await aged.current()).kid, kid)
+    const foreign = await otherInstance({ seal: createSeal('another configured key', 'signing keys') })
+    const { kid: next } = await foreign.current()
+    assert.ok((await foreign.publicKeys()).some((key) => key.kid === next))
+    await service.db.collection('auth.signing_keys').deleteOne({ _id: next as never })
+  })
+})
+
+/** The signing keys as another instance of the service has them. */
+const otherInstance = (more: Partial<KeyOptions> = {}) =>
+  openSigningKeys({
+    db: service.db,
+    seal: createSeal(config.keyEncryptionKey, 'signing keys'),
+    maxAgeDays: 30,
+    tokenLifetime: 900,
+    clock: () => new Date(),
+    ...more,
+  })
+
+describe('refresh tokens', () => {
+  it('are exchanged for a new pair in the same session', async () => {
+    const person = await newPerson()
+    const { status, body } = await refresh(person.refreshToken)
+    assert.equal(status, 200)
+    assert.notEqual(body.refreshToken, person.refreshToken)
+    assert.equal(body.sessionToken, person.sessionToken)
+    assert.equal(decodeJwt(body.authToken).sid, decodeJwt(person.authToken).sid)
+    assert.equal((await as(body, person.email).call('GET', `/auth/account/${person.mvUid}`)).status, 200)
+    assert.equal((await refresh(body.refreshToken)).status, 200)
+  })
+
+  it('used twice at the same instant give the same next one, and log nobody out', async () => {
+    const person = await newPerson()
+    const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(person.refreshToken)))
+    const next = new Set(answers.map(({ body }) => body.refreshToken))
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      answers.map(() => 200),
+    )
+    assert.equal(next.size, 1)
+    assert.equal((await refresh([...next][0])).status, 200)
+  })
+
+  it('used again later end the session: one of the two was stolen', async () => {
+    const person = await newPerson()
+    const { body } = await refresh(person.refreshToken)
+    await service.db
+      .collection('auth.refresh_tokens')
+      .updateMany({ usedAt: { $exists: true } }, { $set: { usedAt: new Date(Date.now() - 10_001) } })
+    refused(await refresh(person.refreshToken), 401, 'unauthenticated')
+    refused(await refresh(body.refreshToken), 401, 'unauthenticated')
+    refused(await as(body, person.email).call('GET', `/auth/account/${person.mvUid}`), 401, 'unauthenticated')
+  })
+
+  it('that were never given are refused and end nothing', async () => {
+    const person = await newPerson()
+    for (const token of ['x', `${person.refreshToken}x`, person.refreshToken.slice(1), '\0', '__proto__'])
+      refused(await refresh(token), 401, 'unauthenticated')
+    assert.equal((await refresh(person.refreshToken)).status, 200)
+  })
+
+  it('are not in the database, nor is what could give the next one', async () => {
+    const person = await newPerson()
+    const { body } = await refresh(person.refreshToken)
+    const stored = JSON.stringify(await service.db.collection('auth.refresh_tokens').find().toArray())
+    for (const token of [person.refreshToken, body.refreshToken]) assert.ok(!stored.includes(token))
+  })
+
+  it('prolong the session, at most to thirty days after its beginning', async () => {
+    const person = await newPerson()
+    const sessions = service.db.collection('_Session')
+    const mine = { _session_token: person.sessionToken }
+    const soon = new Date(Date.now() + 60_000)
+    await sessions.updateOne(mine, { $set: { expiresAt: soon } })
+    const { body } = await refresh(person.refreshToken)
+    assert.ok(body.refreshExpiresIn > 43_000)
+    const began = new Date(Date.now() - 30 * 24 * 3_600_000 + 90_000)
+    await sessions.updateOne(mine, { $set: { _created_at: began } })
+    const last = await refresh(body.refreshToken)
+    assert.ok(last.body.refreshExpiresIn <= 90)
+  })
+})

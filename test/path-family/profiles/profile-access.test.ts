@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict'
+import type { TSchema } from '@sinclair/typebox'
+import sharp from 'sharp'
+import { Raw } from '../../../path-api/answer/media.ts'
+import { exampleOf } from '../../../path-api/documentation/example.ts'
+import type { Operation } from '../../../path-api/operation/operation.ts'
+import { mediaTypesOf } from '../../../path-api/request/input.ts'
+import { table } from '../../../path-api/table.ts'
+import { connect, type ProfileService, startProfiles, type TestPerson } from './profile-service.ts'
+
+const operations = table.filter(({ path }) => path.startsWith('/profile'))
+const callers = ['owner', 'connection', 'stranger', 'admin', 'anonymous', 'expired'] as const
+type CallerName = (typeof callers)[number]
+
+/** What a connection reads. */
+const shared = ['getPerson', 'getPicture', 'listContacts', 'getContact']
+
+function expected(caller: CallerName, { id }: Operation): number[] {
+  if (caller === 'anonymous' || caller === 'expired') return [401]
+  if (caller === 'stranger') return [404]
+  if (caller === 'connection') return shared.includes(id) ? [200] : [404]
+  return [200, 201, 204]
+}
+
+/** What an owner keeps. */
+interface Belongings {
+  owner: TestPerson
+  ids: Record<string, string>
+}
+
+describe('who may do what with a profile', () => {
+  let service: ProfileService
+  let people: Record<Exclude<CallerName, 'owner' | 'anonymous' | 'expired'>, TestPerson>
+  let picture: Buffer
+  /** Only for calls that change nothing. */
+  let untouched: Belongings
+  before(async () => {
+    service = await startProfiles()
+    people = {
+      connection: await service.newPerson(),
+      stranger: await service.newPerson(),
+      admin: await service.newPerson({ role: 'admin' }),
+    }
+    picture = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer()
+    untouched = await furnished()
+  })
+  after(() => service.close())
+
+  async function furnished(): Promise<Belongings> {
+    const owner = await service.newPerson({ name: 'SecretName' })
+    const email = { type: 'EMAIL', value: 'secret@example.org', primary: true }
+    await owner.send('POST', 'picture', picture, { 'content-type': 'image/png' })
+    const { body: relation } = await owner.send('POST', 'relation', { name: { displayName: 'SecretBea' } })
+    const { body: contact } = await owner.send('POST', 'contact', email)
+    const { body: address } = await owner.send('POST', 'address', { usage: 'HOME', locality: 'SecretTown' })
+    const at = `relation/${relation.id}`
+    const { body: hers } = await owner.send('POST', `${at}/contact`, email)
+    const { body: home } = await owner.send('POST', `${at}/address`, {
+      usage: 'HOME',
+      locality: 'SecretTown',
+    })
+    await connect(owner, people.connection)
+    return {
+      owner,
+      ids: {
+        mvUid: owner.mvUid,
+        relationId: relation.id,
+        contactId: contact.contactId,
+        addressId: address.addressId,
+        relationContactId: hers.contactId,
+        relationAddressId: home.addressId,
+        connectionMvUid: people.connection.mvUid,
+      },
+    }
+  }
+
+  function call({ ids }: Belongings, operation: Operation, token: string | undefined) {
+    const ofRelation = operation.path.includes('{relationId}/')
+    const idOf = (name: string): string =>
+      (ofRelation && ids[`relation${name[0]?.toUpperCase()}${name.slice(1)}`]) || ids[name] || ''
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => idOf(name))
+    const headers: Record<string, string> = { 'if-match': '*' }
+    if (token) headers.authorization = `Bearer ${token}`
+    if (operation.body instanceof Raw) {
+      headers['content-type'] = mediaTypesOf(operation.body)[0] ?? ''
+      return service.send('POST', path, picture, headers)
+    }
+    const { body } = operation
+    if (body === undefined) return service.send(operation.method.toUpperCase(), path, undefined, headers)
+    const example = exampleOf(body as TSchema) as Record<string, unknown>
+    if (operation.id === 'addRelation') delete example.id
+    if (operation.method === 'put' && 'id' in example)
+      example.id = operation.id === 'updatePerson' ? ids.mvUid : ids.relationId
+    for (const name of ['addressId', 'contactId']) if (name in example) example[name] = idOf(name)
+    if (operation.id === 'addConnection') example.mvUid = people.stranger.mvUid
+    return service.send(operation.method.toUpperCase(), path, example, headers)
+  }
+
+  it('covers the 34 operations of the specification', () => {
+    assert.equal(operations.filter(({ extra }) => !extra).length, 34)
+  })
+
+  for (const operation of operations) {
+    it(`${operation.method.toUpperCase()} ${operation.path}`, async () => {
+      for (const caller of callers) {
+        const changes = operation.method !== 'get' && (caller === 'owner' || caller === 'admin')
+        const belongings = changes ? await furnished() : untouched
+        const tokens = {
+          connection: people.connection.token,
+          stranger: people.stranger.token,
+          anonymous: undefined,
+          expired: `expired-${belongings.owner.mvUid}`,
+          admin: people.admin.token,
+          owner: belongings.owner.token,
+        }
+        const { status, body } = await call(belongings, operation, tokens[caller])
+        const text = Buffer.isBuffer(body) ? body.toString('latin1') : JSON.stringify(body)
+        assert.ok(expected(caller, operation).includes(status), `${caller}: ${status} ${text}`)
+        if (status >= 400) assert.doesNotMatch(text, /secret/i, caller)
+      }
+    })
+  }
+
+  it('tells an administrator too that there is no such user', async () => {
+    for (const [method, body] of [
+      ['GET', undefined],
+      ['POST', { usage: 'HOME' }],
+    ] as const) {
+      const path = '/profile/nobody1234/address'
+      assert.equal((await people.admin.send(method, path, body)).status, 404)
+    }
+  })
+
+  it('lets nobody reach an id of another by a path of his own', async () => {
+    const { owner, ids } = await furnished()
+    const { stranger } = people
+    const ofOther: [string, string][] = [
+      ['address', ids.addressId ?? ''],
+      ['contact', ids.contactId ?? ''],
+      ['address', `${owner.mvUid}-${ids.addressId}`],
+      ['relation', ids.relationId ?? ''],
+      ['network', ids.connectionMvUid ?? ''],
+    ]
+    for (const [part, id] of ofOther) {
+      for (const method of ['GET', 'DELETE']) {
+        assert.equal((await stranger.send(method, `${part}/${id}`)).status, 404, `${part}/${id}`)
+      }
+    }
+  })
+})

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { gzipSync } from 'node:zlib'
+import type { TSchema } from '@sinclair/typebox'
+import { Raw } from '../../../path-api/answer/media.ts'
+import { exampleOf } from '../../../path-api/documentation/example.ts'
+import type { Operation } from '../../../path-api/operation/operation.ts'
+import { table } from '../../../path-api/table.ts'
+import { listName } from '../../../records/store/reading/cursor.ts'
+import { forgedCursors, spoiled } from '../../harness/nasty.ts'
+import { type ProfileService, refused, startProfiles, type TestPerson } from './profile-service.ts'
+
+const operations = table.filter(({ path }) => path.startsWith('/profile'))
+
+describe('bad input to profiles', function suite() {
+  this.timeout(60_000)
+  let service: ProfileService
+  let anna: TestPerson
+  const ids: Record<string, string> = {}
+  before(async () => {
+    service = await startProfiles()
+    anna = await service.newPerson()
+    ids.mvUid = anna.mvUid
+    ids.relationId = (await anna.send('POST', 'relation', { name: { displayName: 'Bea' } })).body.id
+    const fax = { type: 'FAX', value: '+31206241111', primary: true }
+    for (const [of, at] of [
+      ['', ''],
+      ['relation ', `relation/${ids.relationId}/`],
+    ]) {
+      ids[`${of}addressId`] = (await anna.send('POST', `${at}address`, { usage: 'HOME' })).body.addressId
+      ids[`${of}contactId`] = (await anna.send('POST', `${at}contact`, fax)).body.contactId
+    }
+  })
+  after(() => service.close())
+
+  const idOf = ({ path }: Operation, name: string): string =>
+    (path.includes('{relationId}/') ? ids[`relation ${name}`] : undefined) ?? ids[name] ?? 'x'
+  const pathOf = (operation: Operation) =>
+    operation.path.replace(/\{(\w+)\}/g, (_, name: string) => idOf(operation, name))
+
+  for (const operation of operations) {
+    const { body, method } = operation
+    if (body === undefined || body instanceof Raw) continue
+    it(`never breaks ${operation.id}`, async () => {
+      const example = exampleOf(body as TSchema) as Record<string, unknown>
+      for (const name of ['addressId', 'contactId'])
+        if (name in example) example[name] = idOf(operation, name)
+      if (operation.id === 'updatePerson') example.id = anna.mvUid
+      if (operation.id === 'updateRelation') example.id = ids.relationId
+      const bodies = [...spoiled(example)]
+      for (let i = 0; i < bodies.length; i += 20) {
+        const sent = bodies
+          .slice(i, i + 20)
+          .map((bad) => anna.send(method.toUpperCase(), pathOf(operation), bad, { 'if-match': '*' }))
+        for (const [at, { status }] of (await Promise.all(sent)).entries()) {
+          assert.ok(status < 500, `${status}: ${JSON.stringify(bodies[i + at]).slice(0, 500)}`)
+        }
+      }
+    })
+  }
+
+  it('is refused when it is too large, packed or unpacked', async () => {
+    const large = { usage: 'HOME', note: 'x'.repeat(10_000_000) }
+    refused(await anna.send('POST', 'address', large), 413, 'content-too-large')
+    const packed = gzipSync(JSON.stringify(large))
+    const type = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+    refused(await anna.send('POST', 'address', packed, type), 413, 'content-too-large')
+    const picture = { 'content-type': 'image/png', 'content-encoding': 'gzip' }
+    const bomb = gzipSync(Buffer.alloc(50_000_000))
+    refused(await anna.send('POST', 'picture', bomb, picture), 413, 'content-too-large')
+  })
+
+  it('is refused when it is a cursor of nobody’s making', async () => {
+    for (const [path, collection] of [
+      ['address', 'profile.addresses'],
+      ['contact', 'profile.contacts'],
+      ['relation', 'profile.relations'],
+      ['network', 'profile.connections'],
+    ] as const) {
+      for (const cursor of forgedCursors(listName(collection, 'own'))) {
+        const { status } = await anna.send('GET', `${path}?cursor=${cursor}`)
+        assert.ok(status < 500, `${path} ${cursor}: ${status}`)
+      }
+    }
+  })
+})

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
+import { verifyAudit } from '../../../records/store/audit/verifier.ts'
+import { callerOf, KEY, openRecords, type TestRecords } from '../../harness/test-records.ts'
+
+const subject = callerOf('subject')
+const permissions = { read: ['subject'], write: ['subject'] }
+
+/** What a crash of the service leaves: test/faults. */
+describe('records after a crash', function () {
+  this.timeout(60_000)
+  let engine: Engine
+  let opened: TestRecords
+
+  beforeEach(async () => {
+    engine = await startEngine()
+    opened = await openRecords(engine)
+  })
+  afterEach(async () => {
+    await opened.close()
+    await engine.stop()
+  })
+
+  it('hold every acknowledged write with its history and audit, when the engine is killed', async () => {
+    for (let round = 0; round < 3; round++) {
+      const acknowledged = new Map<string, number>()
+      const { notes } = opened
+      const writers = Array.from({ length: 16 }, async () => {
+        for (;;) {
+          const { id } = await notes.create(subject, { ehrId: 'e', text: '' }, permissions)
+          acknowledged.set(id, 1)
+          const { version } = await notes.update(subject, { id }, (now) => ({ ...now, text: 'x' }))
+          acknowledged.set(id, version)
+          await notes.get(subject, { id, ehrId: 'e' })
+        }
+      })
+      const ended = Promise.allSettled(writers)
+      await new Promise((resolve) => setTimeout(resolve, 300 + Math.random() * 300))
+      await engine.kill()
+      await ended
+      await engine.restart()
+      await opened.reopen()
+      await holdTogether(acknowledged)
+    }
+  })
+
+  async function holdTogether(acknowledged: Map<string, number>): Promise<void> {
+    const documents = await opened.db.collection<{ _id: string; version: number }>('Note').find().toArray()
+    const versions = new Map(documents.map(({ _id, version }) => [_id, version]))
+    assert.ok(acknowledged.size > 0)
+    for (const [id, version] of acknowledged) assert.ok((versions.get(id) ?? 0) >= version)
+    const changes = await opened.db.collection<{ _id: string }>('history.changes').find().toArray()
+    const written = { action: { $in: ['create', 'update'] } }
+    const entries = await opened.db.collection<{ ids: string[] }>('audit.entries').find(written).toArray()
+    assert.deepEqual(tally(changes.map(({ _id }) => _id.split('/')[2])), versions)
+    assert.deepEqual(tally(entries.flatMap(({ ids }) => ids)), versions)
+    assert.equal((await verifyAudit(opened.db, KEY)).broken, null)
+  }
+})
+
+/** How often each one occurs. */
+function tally(ids: Array<string | undefined>): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const id of ids) counts.set(id ?? '', (counts.get(id ?? '') ?? 0) + 1)
+  return counts
+}

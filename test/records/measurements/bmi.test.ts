@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { adultCategory, bmi, bmiViolations } from '../../../records/measurements/bmi.ts'
+import { corpus } from '../../harness/corpus.ts'
+
+interface Vectors {
+  bmi: { kg: number; m: number; bmi: number; category: string }[]
+  bmiUnits: { weight: number; weightUnit: string; height: number; heightUnit: string; bmi: number }[]
+}
+
+const metric = (kg: number, m: number) => bmi({ weight: kg, weightUnit: 'kg', height: m, heightUnit: 'm' })
+
+describe('bmi', () => {
+  it('scores the vectors', function () {
+    const vectors = corpus<Vectors>(this, 'vectors/scoring-vectors.json')
+    for (const { kg, m, bmi: expected, category } of vectors.bmi)
+      assert.deepEqual([metric(kg, m).bmi, metric(kg, m).category], [expected, category], `${kg} kg, ${m} m`)
+    for (const { bmi: expected, ...params } of vectors.bmiUnits) assert.equal(bmi(params).bmi, expected)
+  })
+
+  it('gives the index with 1 decimal and what it means for an adult', () => {
+    assert.deepEqual(metric(70, 1.75), {
+      bmi: 22.9,
+      unit: 'kg/m2',
+      category: 'normal',
+      classification: 'who-adult',
+    })
+    assert.equal(bmi({ weight: 154, weightUnit: 'lb', height: 70, heightUnit: 'in' }).bmi, 22.1)
+  })
+
+  it('begins each category at its lower bound, before rounding', () => {
+    const categories = [15.99, 16, 16.99, 17, 18.49, 18.5, 24.99, 25, 29.99, 30, 34.99, 35, 39.99, 40].map(
+      adultCategory,
+    )
+    assert.deepEqual(categories, [
+      'severe-thinness',
+      ...['moderate-thinness', 'mild-thinness', 'normal', 'pre-obese', 'obese-1', 'obese-2'].flatMap(
+        (one) => [one, one],
+      ),
+      'obese-3',
+    ])
+  })
+
+  it('has no adult category for whom is under 20', () => {
+    const child = bmi({ weight: 30, weightUnit: 'kg', height: 130, heightUnit: 'cm', age: 8 })
+    assert.deepEqual(child, { bmi: 17.8, unit: 'kg/m2', category: null, classification: null })
+  })
+
+  it('grows with the weight and falls with the height', () => {
+    const kg = fc.double({ min: 0.3, max: 600, noNaN: true })
+    const m = fc.double({ min: 0.2, max: 2.5, noNaN: true })
+    fc.assert(
+      fc.property(kg, m, (weight, height) => {
+        assert.ok(metric(weight * 1.01, height).bmi >= metric(weight, height).bmi)
+        assert.ok(metric(weight, height * 1.01).bmi <= metric(weight, height).bmi)
+      }),
+    )
+  })
+
+  it('names what is out of range or no unit', () => {
+    const found = bmiViolations({ weight: 1000, weightUnit: 'kg', height: 1.8, heightUnit: 'metres' })
+    assert.deepEqual(
+      found.map(({ path }) => path),
+      ['weight', 'heightUnit'],
+    )
+  })
+})

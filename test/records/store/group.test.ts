@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict'
+import { createGroups } from '../../../records/store/batching/group.ts'
+
+describe('records/group', () => {
+  /** Groups whose writes end when the test says so. */
+  function held(most: number) {
+    const written: number[][] = []
+    const ends: Array<(failure?: Error) => void> = []
+    const groups = createGroups<number>(most, (items) => {
+      written.push(items)
+      return new Promise((resolve, reject) => ends.push((failure) => (failure ? reject(failure) : resolve())))
+    })
+    const end = async (failure?: Error) => {
+      ends.shift()?.(failure)
+      await new Promise(setImmediate)
+    }
+    return { groups, written, end }
+  }
+
+  it('writes together what arrives while a write is under way, and answers each with its own group', async () => {
+    const { groups, written, end } = held(10)
+    const done: string[] = []
+    const add = (name: string, ...items: number[]) => groups.add(items).then(() => done.push(name))
+    const all = [add('a', 1), add('b', 2, 3), add('c', 4)]
+    assert.deepEqual(written, [[1]])
+    await end()
+    assert.deepEqual([written, done], [[[1], [2, 3, 4]], ['a']])
+    await end()
+    await Promise.all(all)
+    assert.deepEqual(done, ['a', 'b', 'c'])
+  })
+
+  it('fails those whose group failed, and goes on with the next', async () => {
+    const { groups, written, end } = held(1)
+    const first = assert.rejects(groups.add([1]), /away/)
+    const second = groups.add([2])
+    await end(new Error('away'))
+    await first
+    await end()
+    await second
+    assert.deepEqual(written, [[1], [2]])
+  })
+
+  it('is idle when everything is written', async () => {
+    const { groups, end } = held(10)
+    await groups.idle()
+    const added = groups.add([1])
+    const idle = groups.idle().then(() => 'idle')
+    assert.equal(await Promise.race([idle, new Promise((resolve) => setImmediate(resolve, 'busy'))]), 'busy')
+    await end()
+    assert.equal(await idle, 'idle')
+    await added
+  })
+})

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
+import { encodeCursor } from '../../../records/store/reading/cursor.ts'
+import { forgetChangesOfEhr } from '../../../records/store/writing/history.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { callerOf, openRecords, type TestRecords } from '../../harness/test-records.ts'
+
+const author = callerOf('author')
+const other = callerOf('other')
+const stranger = callerOf('stranger')
+const permissions = { read: ['author', 'other'], write: ['author', 'other'] }
+const is = (name: string) => (error: unknown) => error instanceof ServiceError && error.error === name
+
+describe('records/history', () => {
+  let engine: Engine
+  let opened: TestRecords
+
+  before(async () => {
+    engine = await startEngine()
+    opened = await openRecords(engine)
+  })
+  after(async () => {
+    await opened.close()
+    await engine.stop()
+  })
+
+  /** A note at version 4: its text goes from one to four. */
+  async function written(ehrId = 'e') {
+    const { notes } = opened
+    const { id } = await notes.create(author, { ehrId, text: 'one', dueDate: '2026-03-01' }, permissions)
+    await notes.update(other, { id }, (now) => ({ ...now, text: 'two' }))
+    await notes.update(author, { id }, ({ ehrId }) => ({ ehrId, text: 'three' }))
+    await notes.update(other, { id }, (now) => ({ ...now, text: 'four' }))
+    return id
+  }
+
+  it('tells who made which version when, what changed, and how the record was before', async () => {
+    const id = await written()
+    const { items, next } = await opened.notes.history(author, { id }, { limit: 10 })
+    assert.equal(next, null)
+    assert.deepEqual(
+      items.map(({ version, userId, action, changed, before }) => [
+        version,
+        userId,
+        action,
+        changed,
+        before?.text,
+      ]),
+      [
+        [4, 'other', 'update', ['text'], 'three'],
+        [3, 'author', 'update', ['dueDate', 'text'], 'two'],
+        [2, 'other', 'update', ['text'], 'one'],
+        [1, 'author', 'create', [], undefined],
+      ],
+    )
+    assert.equal(items[2]?.before?.dueDate, '2026-03-01')
+    assert.ok(items.every(({ at, application }) => !Number.isNaN(Date.parse(at)) && application === 'tests'))
+  })
+
+  it('is paged, newest first', async () => {
+    const id = await written()
+    const versions: number[] = []
+    let cursor: string | undefined
+    do {
+      const page = await opened.notes.history(author, { id }, { limit: 3, cursor })
+      versions.push(...page.items.map(({ version }) => version))
+      cursor = page.next ?? undefined
+    } while (cursor)
+    assert.deepEqual(versions, [4, 3, 2, 1])
+  })
+
+  it('does not exist for a stranger, nor shows another record through a forged cursor', async () => {
+    const [id] = [await written(), await written()]
+    await assert.rejects(opened.notes.history(stranger, { id }, { limit: 1 }), is('NotFound'))
+    for (const beyond of ['e/Note/zzzzzzzzzz/', 'Note/zzzzzzzzzz/', '\u{10ffff}', '~']) {
+      const cursor = encodeCursor('history', { value: beyond, id: 'any' })
+      const { items } = await opened.notes.history(author, { id }, { limit: 10, cursor })
+      assert.ok(items.every(({ before }) => before === null || before.id === id))
+    }
+  })
+
+  it('orders versions by number beyond 9', async () => {
+    const { id } = await opened.notes.create(author, { ehrId: 'e', text: '0' }, permissions)
+    for (let i = 1; i <= 11; i++)
+      await opened.notes.update(author, { id }, (now) => ({ ...now, text: `${i}` }))
+    const { items } = await opened.notes.history(author, { id }, { limit: 20 })
+    assert.deepEqual(
+      items.map(({ version }) => version),
+      [12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
+    )
+  })
+
+  it('restores a former version as a new one, as the rule allows', async () => {
+    const id = await written()
+    const restored = await opened.notes.restore(author, { id }, 1, (now, former) => ({
+      ...former,
+      status: now.text,
+    }))
+    assert.deepEqual(
+      [restored.version, restored.text, restored.dueDate, restored.status],
+      [5, 'one', '2026-03-01', 'four'],
+    )
+    const { items } = await opened.notes.history(author, { id }, { limit: 1 })
+    assert.deepEqual(items[0]?.changed, ['dueDate', 'status', 'text'])
+  })
+
+  it('restores nothing that is not known, for nobody who may not, over no other version', async () => {
+    const id = await written()
+    const former = <T>(_now: T, former: T) => former
+    await assert.rejects(opened.notes.restore(author, { id }, 9, former), is('NotFound'))
+    await assert.rejects(opened.notes.restore(stranger, { id }, 1, former), is('NotFound'))
+    await assert.rejects(
+      opened.notes.restore(author, { id }, 1, former, { ifMatch: [3] }),
+      is('PreconditionFailed'),
+    )
+  })
+
+  it('keeps what a removed record was, until its EHR is forgotten, with no other', async () => {
+    const id = await written('forgotten')
+    await written('forgotten-not')
+    const changes = opened.db.collection('history.changes')
+    await opened.notes.remove(author, { id })
+    const kept = await changes.findOne({ 'before._id': id, action: 'delete' })
+    assert.equal(kept?.before.text, 'four')
+    const count = await changes.countDocuments()
+    await forgetChangesOfEhr(opened.db, 'forgotten')
+    assert.equal(await changes.countDocuments(), count - 5)
+    assert.equal(await changes.countDocuments({ 'before._id': id }), 0)
+  })
+})

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+const asUrl = (script: string) => `data:text/javascript,${encodeURIComponent(script)}`
+
+/** Holds all back but one that knows the others in a circle, as a slow disk may. */
+const slow = asUrl(`
+  export async function load(url, context, next) {
+    const isLate = url.includes('/parse-server/lib/') && !url.endsWith('/batch.js')
+    if (isLate) await new Promise((done) => setTimeout(done, 500))
+    return next(url, context)
+  }`)
+
+describe('the modules of Parse Server', () => {
+  it('know each other, whichever of them the disk gives first', async function () {
+    this.timeout(30_000)
+    const register = asUrl(`import { register } from 'node:module'; register(${JSON.stringify(slow)})`)
+    const modules = new URL('../../../cloud/parse-server/internals.js', import.meta.url)
+    const script = `
+      const { loadParseServer } = await import(${JSON.stringify(modules.href)})
+      await loadParseServer()
+      const { default: write } = await import('parse-server/lib/RestWrite.js')
+      const config = { generateSessionExpiresAt: () => new Date() }
+      const { createSession } = write.createSession(config, { userId: 'somebody', createdWith: {} })
+      // There is no database to write it to.
+      createSession().catch(() => {})
+      process.stdout.write('known')
+      process.exit(0)`
+    const { stdout } = await run(process.execPath, [
+      ...['--import', register, '--input-type=module', '--eval', script],
+    ])
+    assert.equal(stdout, 'known')
+  })
+})

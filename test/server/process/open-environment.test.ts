@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type ServiceProcess, startProcess, stopProcess } from '../../harness/service/process.ts'
+
+describe('the open test environment', function suite() {
+  this.timeout(60_000)
+  let open: ServiceProcess
+  let keys: Record<string, string>
+
+  before(async () => {
+    open = await startProcess({}, '--open')
+    await open.ready
+    const { applicationId, restApiKey } = JSON.parse(readFileSync(join(open.dataDir, 'keys.json'), 'utf8'))
+    keys = { 'X-Parse-Application-Id': applicationId, 'X-Parse-REST-API-Key': restApiKey }
+  })
+  after(() => stopProcess(open))
+
+  const send = async (
+    method: string,
+    path: string,
+    body?: object,
+    headers: Record<string, string> = keys,
+  ) => {
+    const answer = await fetch(`${open.url}${path}`, {
+      method,
+      headers: { 'Content-Type': 'application/json', ...headers },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+    const json = (await answer.json()) as Record<string, never>
+    return { status: answer.status, body: json, environment: answer.headers.get('x-environment') }
+  }
+
+  it('says at start and in every answer that it is open', async () => {
+    assert.match(open.output(), /OPEN TEST ENVIRONMENT/)
+    assert.equal((await send('GET', '/health/live')).environment, 'open-test')
+    assert.equal((await send('GET', '/1/classes/Anything')).environment, 'open-test')
+  })
+
+  it('needs no session and validates nothing; classes are made on the fly', async () => {
+    const created = await send('POST', '/1/classes/BloodPressure', { systolic: 'very high' })
+    assert.equal(created.status, 201)
+    const { objectId } = created.body
+    assert.equal((await send('GET', `/1/classes/BloodPressure/${objectId}`)).status, 200)
+    assert.equal((await send('PUT', `/1/classes/BloodPressure/${objectId}`, { note: 1 })).status, 200)
+    assert.equal((await send('POST', '/1/classes/AnythingElse', { any: { thing: [1] } })).status, 201)
+    const listed = await send('GET', '/1/classes/AnythingElse?count=1&limit=0')
+    assert.deepEqual(listed.body, { results: [], count: 1 })
+    assert.equal((await send('DELETE', `/1/classes/BloodPressure/${objectId}`)).status, 200)
+  })
+
+  it('still demands the application id and the key', async () => {
+    assert.equal((await send('GET', '/1/classes/Anything', undefined, {})).status, 403)
+    const wrong = { ...keys, 'X-Parse-REST-API-Key': 'wrong' }
+    assert.equal((await send('POST', '/1/classes/Anything', {}, wrong)).status, 403)
+  })
+
+  it('still refuses lists that would hurt it', async () => {
+    for (const query of ['limit=abc', 'limit=-1', `where=${encodeURIComponent('{"$where":"1"}')}`])
+      assert.equal((await send('GET', `/1/classes/Anything?${query}`)).status, 400)
+  })
+
+  it('signs up and logs in at once', async () => {
+    const account = { username: 'ann', password: 'x' }
+    const signUp = await send('POST', '/1/users', account)
+    assert.equal(signUp.status, 201, JSON.stringify(signUp.body))
+    const login = await send('POST', '/Login', account)
+    assert.equal(login.status, 200)
+    assert.match(login.body.sessionToken ?? '', /^r:/)
+  })
+
+  it('sends mails whose links work', async () => {
+    const email = 'bob@example.org'
+    await send('POST', '/1/users', { username: 'bob', email, password: 'x' })
+    assert.equal((await send('POST', '/1/requestPasswordReset', { email })).status, 200)
+    for (let i = 0; i < 100 && !/"link":"([^"]+)"/.test(open.output()); i++)
+      await new Promise((resolve) => setTimeout(resolve, 25))
+    const page = await fetch(/"link":"([^"]+)"/.exec(open.output())?.[1] ?? '')
+    assert.match(await page.text(), /Reset Your Password/)
+  })
+
+  it('calculates, as the main service does', async () => {
+    const { status } = await send('POST', '/functions/bmi', {
+      weight: 70,
+      weightUnit: 'kg',
+      height: 175,
+      heightUnit: 'cm',
+    })
+    assert.equal(status, 200)
+  })
+
+  it('never shares a database with the main service', async () => {
+    const main = await startProcess()
+    await main.ready
+    await stopProcess(main)
+    const onMain = await startProcess({ DATA_DIR: main.dataDir }, '--open')
+    assert.equal(await onMain.ended, 1)
+    assert.match(onMain.output(), /main database/)
+
+    const other = await startProcess({}, '--open')
+    await other.ready
+    await stopProcess(other)
+    const onOpen = await startProcess({ DATA_DIR: other.dataDir })
+    assert.equal(await onOpen.ended, 1)
+    assert.match(onOpen.output(), /open-test database/)
+  })
+})

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
+import { databaseUri } from '../../harness/run.ts'
+import { freePort } from '../../harness/service/port.ts'
+import { newDataDir, startProcess } from '../../harness/service/process.ts'
+
+describe('a start that is refused', function suite() {
+  this.timeout(60_000)
+  it('names the classes that could not be brought up to date', async () => {
+    const MONGODB_URI = databaseUri('old')
+    const client = await MongoClient.connect(MONGODB_URI)
+    const db = client.db()
+    await db.collection<{ _id: string }>('environment').insertOne({ _id: 'kind', ...{ kind: 'main' } })
+    await db.collection<{ _id: string }>('_SCHEMA').insertOne({ _id: 'Goal', ...{ name: 'number' } })
+    await client.close()
+    const service = await startProcess({ MONGODB_URI })
+    assert.equal(await service.ended, 1)
+    assert.match(service.output(), /could not be brought up to date: Goal\.name/)
+  })
+
+  it('says that a database holds data of nobody knows what kind', async () => {
+    const MONGODB_URI = databaseUri('foreign')
+    const client = await MongoClient.connect(MONGODB_URI)
+    await client.db().collection('patients').insertOne({ name: 'Ann' })
+    await client.close()
+    const service = await startProcess({ MONGODB_URI })
+    assert.equal(await service.ended, 1)
+    assert.match(service.output(), /holds data, but no mark/)
+  })
+
+  it('says that there is no database', async () => {
+    const service = await startProcess({
+      MONGODB_URI: `mongodb://127.0.0.1:${await freePort()}/records?serverSelectionTimeoutMS=500`,
+    })
+    assert.equal(await service.ended, 1)
+    assert.match(service.output(), /did not start: .*ECONNREFUSED/)
+  })
+
+  it('says that the native bcrypt is missing', async () => {
+    const preload = join(newDataDir(), 'no-bcrypt.cjs')
+    writeFileSync(
+      preload,
+      `const { Module } = require('node:module')
+const load = Module._load
+Module._load = (name, ...rest) => {
+  if (name.startsWith('@node-rs/bcrypt')) throw new Error('no bcrypt here')
+  return load(name, ...rest)
+}`,
+    )
+    const service = await startProcess({ NODE_OPTIONS: `--require=${preload}` })
+    assert.equal(await service.ended, 1)
+    assert.match(service.output(), /did not start: no bcrypt here/)
+  })
+})
