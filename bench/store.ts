@@ -18,6 +18,7 @@ import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
 import type { Caller } from '../records/store/documents/caller.ts'
 import { newId } from '../records/store/documents/ids.ts'
 import { Store } from '../records/store/store.ts'
+import { RecentRemovals } from '../records/store/writing/recent-removals.ts'
 import { rounds, seconds } from './compare.ts'
 
 const CONNECTIONS = 24
@@ -65,7 +66,7 @@ const audit = await openAudit({
   clock,
   onFault: (fault) => process.stderr.write(`${fault}\n`),
 })
-const records = { client, db, clock, audit, contents }
+const records = { client, db, clock, audit, contents, recentRemovals: new RecentRemovals() }
 const resource = {
   collection: 'Pressure',
   schema: Pressure,

@@ -11,6 +11,7 @@ import { type Holders, Registered } from '../records/registered/registered.ts'
 import { removeEntriesBefore } from '../records/store/audit/checkpoint.ts'
 import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
 import { type Loop, periodically } from '../records/store/batching/periodically.ts'
+import { RecentRemovals } from '../records/store/writing/recent-removals.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { openCarePlanTemplates } from './care-plan-templates.ts'
 import type { Config } from './config/config.ts'
@@ -34,7 +35,7 @@ export async function openRecords(
   const onFault = (err: unknown) => log.error({ err }, 'The heads of the audit could not be signed')
   const audit = await openAudit({ db, key: config.auditKey, clock, onFault })
   const oldEntries = removeOldEntries(db, config, log)
-  const records: Records = { client, db, clock, audit, contents }
+  const records: Records = { client, db, clock, audit, contents, recentRemovals: new RecentRemovals() }
   const ehrs = new Ehrs(records)
   const templates = openCarePlanTemplates(config.carePlanTemplates)
   const carePlans = new CarePlans(records, ehrs, sendMail, templates)

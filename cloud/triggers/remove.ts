@@ -1,9 +1,10 @@
 import type Parse from 'parse/node'
 import { governsEhr } from '../../records/ehrs/ehr.ts'
-import { type Held, isContainer, removeWithAll, takeBack, wasRemoved } from '../../records/ehrs/removal.ts'
+import { isContainer, removeWithAll, takeBack } from '../../records/ehrs/removal.ts'
 import { leaveToParse } from '../../records/ehrs/removed.ts'
 import type { ClassKind } from '../../records/registered/kind.ts'
 import { isPermitted } from '../../records/store/documents/caller.ts'
+import type { Records } from '../../records/store/writing/transaction.ts'
 import { callerOf } from '../request/caller.ts'
 import { forbidden, notFound } from '../request/refusals.ts'
 import type { Family } from './create.ts'
@@ -26,12 +27,14 @@ export async function beforeDelete(
   const ehrId = className === 'Ehr' ? id : object.get('ehrId')
   await announce(caller, { action: 'delete', collection: className, id, ehrId, changed: [] })
   const by = caller.unrestricted ? undefined : caller.userId
-  if (className === 'Ehr') await leaveToParse(records, id, by)
-  else if (isContainer(className)) await removeWithAll(records, className, id, by)
+  if (className === 'Ehr') await records.recentRemovals.remember(id, leaveToParse(records, id, by))
+  else if (isContainer(className))
+    await records.recentRemovals.remember(id, removeWithAll(records, className, id, by))
 }
 
 /** What was written into an EHR, a care plan or a goal while that was being removed goes with it. */
-export async function afterCreate(database: Held, className: string, object: Parse.Object): Promise<void> {
+export async function afterCreate(records: Records, className: string, object: Parse.Object): Promise<void> {
   const { ehrId, carePlanId, goalId } = object.attributes
-  if (await wasRemoved(ehrId, carePlanId, goalId)) await takeBack(database, className, object.id ?? '')
+  if (await records.recentRemovals.include(ehrId, carePlanId, goalId))
+    await takeBack(records, className, object.id ?? '')
 }

@@ -13,7 +13,6 @@ import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records } from '../store/writing/transaction.ts'
 import { ehrPermissions } from './access.ts'
 import { governsEhr } from './ehr.ts'
-import { remembered } from './removal.ts'
 import { removeSoftly, restoreRemoved } from './removed.ts'
 import { createEhrRoles } from './roles.ts'
 
@@ -83,7 +82,7 @@ export class Ehrs {
       await removeSoftly(this.#records, tx, { ehrId: id, subjectId })
       await this.store.remove(by, { id }, { tx, ifMatch })
     })
-    await remembered(id, removal)
+    await this.#records.recentRemovals.remember(id, removal)
   }
 
   /**

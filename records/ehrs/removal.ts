@@ -1,5 +1,6 @@
 import type { ClientSession, Collection } from 'mongodb'
 import { type Database, documentsOf, together } from '../store/documents/database.ts'
+import { LONGEST_REQUEST_MS } from '../store/writing/recent-removals.ts'
 import type { Records } from '../store/writing/transaction.ts'
 import { planRoles } from './access.ts'
 import { removeRoles } from './roles.ts'
@@ -21,35 +22,8 @@ interface Removal {
   at: Date
 }
 
-/** No request lives longer than this. */
-const LONGEST_REQUEST_MS = 60_000
-
 export const removals = (database: Database): Collection<Removal> =>
   database.db.collection<Removal>('Removal')
-
-/** The removals of the last minute in this process, and whether they came about. */
-const recent = new Map<string, { at: number; done: Promise<boolean> }>()
-
-/** Whether this EHR, care plan or goal was removed here while a request could have been writing into it. */
-export async function wasRemoved(...ids: unknown[]): Promise<boolean> {
-  for (const id of ids) if (await recent.get(String(id))?.done) return true
-  return false
-}
-
-/** Lets requests that end meanwhile wait for the outcome: a removal that fails takes nothing back. */
-export async function remembered(objectId: string, removal: Promise<void>): Promise<void> {
-  const at = Date.now()
-  for (const [id, { at: then }] of recent) if (at - then > LONGEST_REQUEST_MS) recent.delete(id)
-  const done = removal.then(
-    () => true,
-    () => false,
-  )
-  recent.set(objectId, { at, done })
-  await removal
-}
-
-/** It is there again. */
-export const forgetRemoval = (objectId: string): boolean => recent.delete(objectId)
 
 /**
  * Removes all that hangs on an EHR, a care plan or a goal, together or not at all, and leaves the object itself as
@@ -63,14 +37,13 @@ export async function removeWithAll(
   objectId: string,
   callerId: string | undefined,
 ): Promise<void> {
-  const removal = together(database, async (session) => {
+  await together(database, async (session) => {
     const left = { _rperm: [], _wperm: callerId === undefined ? [] : [callerId] }
     await documentsOf(database, className).updateOne({ _id: objectId }, { $set: left }, { session })
     await removeContents(database, session, className, objectId)
     const row = { _id: `${className}$${objectId}`, className, objectId, at: new Date() }
     await removals(database).replaceOne({ _id: row._id }, row, { session, upsert: true })
   })
-  await remembered(objectId, removal)
 }
 
 /** Takes back what was written into something that is gone by now, a care plan with its roles. */

@@ -4,12 +4,13 @@ import type { Caller } from '../store/documents/caller.ts'
 import { documentsOf, together } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
 import { forgetChangesOfEhr } from '../store/writing/history.ts'
+import { LONGEST_REQUEST_MS } from '../store/writing/recent-removals.ts'
 import { removeInSteps } from '../store/writing/remove-in-steps.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
 import { takeTurns, turnsOf } from '../store/writing/turns.ts'
 import { ehrRoles, planRoles } from './access.ts'
 import { noteCreation } from './ehr.ts'
-import { forgetRemoval, type Held, remembered } from './removal.ts'
+import type { Held } from './removal.ts'
 import { removeRoles } from './roles.ts'
 
 /** An EHR that is gone for everyone, and can be brought back for a while. */
@@ -27,8 +28,6 @@ export interface RemovedEhr {
 const DAY_MS = 86_400_000
 /** For which an administrator can bring back an EHR; a day later it is removed for good. */
 const RESTORABLE_MS = 30 * DAY_MS
-/** No request lives longer: what it wrote into an EHR that was removed meanwhile is hidden then. */
-const LONGEST_REQUEST_MS = 60_000
 
 /** Stands before each entry of the permissions of what is gone: then they admit nobody, and nothing is forgotten. */
 const MARK = 'removed:'
@@ -69,7 +68,7 @@ export async function leaveToParse(
   ehrId: string,
   callerId: string | undefined,
 ): Promise<void> {
-  const removal = inTransaction(records, async (tx) => {
+  await inTransaction(records, async (tx) => {
     const { session } = tx
     const ehrs = documentsOf(records, 'Ehr')
     const ehr = await ehrs.findOne({ _id: ehrId }, { session })
@@ -77,7 +76,6 @@ export async function leaveToParse(
     const left = { _rperm: [], _wperm: callerId === undefined ? [] : [callerId] }
     await ehrs.updateOne({ _id: ehrId }, { $set: left }, { session })
   })
-  await remembered(ehrId, removal)
 }
 
 /** Hides what belongs to the EHR and is not hidden yet. */
@@ -116,7 +114,7 @@ export async function restoreRemoved(
   // There may be what Parse Server should have deleted.
   const restored = { ...document, version, _updated_at: now }
   await documentsOf(records, 'Ehr').replaceOne({ _id: ehrId }, restored, { session, upsert: true })
-  forgetRemoval(ehrId)
+  records.recentRemovals.forget(ehrId)
   for (const name of records.contents.Ehr) {
     const shown = { $substrCP: ['$$who', MARK.length, { $strLenCP: '$$who' }] }
     await records.db

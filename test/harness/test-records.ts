@@ -5,6 +5,7 @@ import { contents } from '../../records/kinds.ts'
 import { type Audit, auditIndexes, openAudit } from '../../records/store/audit/trail.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { Store } from '../../records/store/store.ts'
+import { RecentRemovals } from '../../records/store/writing/recent-removals.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 
 export const KEY = 'a key for tests'
@@ -37,7 +38,14 @@ export async function openRecords(engine: Pick<Engine, 'client'>): Promise<TestR
       const { client } = engine
       const db = client.db(name)
       const audit = await openAudit({ db, key: KEY, clock: () => new Date(), onFault: () => {} })
-      const records: Records = { client, db, clock: () => new Date(), audit, contents }
+      const records: Records = {
+        client,
+        db,
+        clock: () => new Date(),
+        audit,
+        contents,
+        recentRemovals: new RecentRemovals(),
+      }
       Object.assign(opened, { db, records, audit, notes: noteStore(records) })
     },
     close: () => opened.audit.close(),

@@ -1,6 +1,7 @@
 import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongodb'
 import type { Access, Audit } from '../audit/trail.ts'
 import { type Change, keepChanges } from './history.ts'
+import type { RecentRemovals } from './recent-removals.ts'
 
 /** In which collections lies what is registered in an EHR, in a care plan, in a goal. */
 interface Contents {
@@ -16,6 +17,7 @@ export interface Records {
   clock: () => Date
   audit: Audit
   contents: Contents
+  recentRemovals: RecentRemovals
 }
 
 /** Reads that are reported to the audit together. */

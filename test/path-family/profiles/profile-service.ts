@@ -13,6 +13,7 @@ import { contents } from '../../../records/kinds.ts'
 import { Profiles } from '../../../records/profiles/profiles.ts'
 import { openAudit } from '../../../records/store/audit/trail.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
+import { RecentRemovals } from '../../../records/store/writing/recent-removals.ts'
 
 export interface Reply {
   status: number
@@ -56,7 +57,7 @@ export async function startProfiles(): Promise<ProfileService> {
   const faults: object[] = []
   const onFault = (fault: unknown) => faults.push(fault as object)
   const audit = await openAudit({ db, key: 'a key', clock, onFault })
-  const profiles = new Profiles({ client, db, clock, audit, contents })
+  const profiles = new Profiles({ client, db, clock, audit, contents, recentRemovals: new RecentRemovals() })
   for (const [name, indexes] of profiles.indexes()) {
     if (indexes.length > 0) await db.collection(name).createIndexes(indexes)
   }
