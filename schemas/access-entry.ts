@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { closed, id } from './common.ts'
 import { nullable } from './nullable.ts'
 
-/** What a subject is shown of an access to his EHR's data. */
+/** What subjects are shown of an access to their EHR's data. */
 export const AccessEntry = closed('AccessEntry', 'Who saw or changed what of an EHR, and when', {
   at: Type.String({ format: 'date-time', description: 'When it happened' }),
   userId: { ...id('the user who asked'), examples: ['n4Fq2LxT0a'] },

@@ -159,6 +159,6 @@ export const Invitation = closed('Invitation', 'What to write to the one who is 
   ),
 })
 
-export const AccountRemoval = closed('AccountRemoval', 'Proof that it is the person himself', {
+export const AccountRemoval = closed('AccountRemoval', 'Proof that the request comes from the person', {
   password: Type.Optional(password),
 })

@@ -93,7 +93,7 @@ export const AccountStateEnum = oneOf(
 
 const ACCOUNT_ROLES = ['admin'] as const
 
-/** What a person is for the service as a whole; what he is for an EHR stands in the EHR's roles. */
+/** What a person is for the service as a whole; what they are for an EHR stands in the EHR's roles. */
 export type AccountRole = (typeof ACCOUNT_ROLES)[number]
 
 export const AccountRoleEnum = oneOf(ACCOUNT_ROLES, 'admin administers accounts')

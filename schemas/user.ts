@@ -18,7 +18,7 @@ export const UserFields = Type.Object(
   { $id: 'UserFields', additionalProperties: false, description: 'Own properties of an account' },
 )
 
-/** What a person may say of himself in either family. */
+/** What persons may say of themselves in either family. */
 export const OwnUserFields = Type.Pick(UserFields, ['name', 'language'])
 
 /** Only the service sets these. */

@@ -5,7 +5,7 @@ import { rolesOfUser } from '../parse-server/internals.ts'
 /** What Parse tells a trigger about the one who asks. */
 type Request = Pick<Parse.Cloud.TriggerRequest, 'master' | 'user' | 'config' | 'headers'>
 
-/** Who asks through the class family, as the audit knows him; his roles are not looked up. */
+/** Who asks through the class family, as the audit knows them; their roles are not looked up. */
 export function identityOf(
   master: boolean,
   userId: string | undefined,
@@ -17,7 +17,7 @@ export function identityOf(
     : { ...asked, userId: userId ?? 'nobody' }
 }
 
-/** Who asks, with his roles; Parse has them in its cache, since it needed them for this very request. */
+/** Who asks, with their roles; Parse has them in its cache, since it needed them for this very request. */
 export async function callerOf({ master, user, config, headers }: Request): Promise<Caller> {
   const caller = identityOf(master === true, user?.id, headers?.['x-request-id'])
   if (master || !user?.id) return caller

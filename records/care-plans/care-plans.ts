@@ -66,7 +66,7 @@ export class CarePlans {
     return [this.participants.indexes(), this.settings.indexes()]
   }
 
-  /** The care plans that the caller may read, the newest first. @throws NotFound when the EHR is none of his */
+  /** The care plans that the caller may read, the newest first. @throws NotFound as ehrs.get */
   async list(
     caller: Caller,
     ehrId: string,

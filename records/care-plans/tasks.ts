@@ -36,7 +36,7 @@ export class Tasks {
 
   /**
    * The open tasks of an EHR that the caller may read: the longest overdue first, those without a due date last.
-   * @throws NotFound when the EHR is none of his
+   * @throws NotFound when the caller may not read the EHR
    */
   todo(caller: Caller, ehrId: string, filter: TodoFilter, page: PageOf): Promise<Page<StoredTask>> {
     return readTogether(this.#records, (tx) => this.#todo(caller, ehrId, filter, page, tx))

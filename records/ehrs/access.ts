@@ -18,7 +18,7 @@ export const planRoles = (carePlanId: string): string[] => [
 const role = (name: string): string => `role:${name}`
 
 /**
- * Who is named in permissions because the EHR is about him. Whether such an account exists is not looked
+ * Who is named in permissions because the EHR is about them. Whether such an account exists is not looked
  * up: the answer would tell strangers, and an id without an account grants nobody anything.
  */
 const subject = (subjectId: string): string[] => (/^[A-Za-z0-9]{10}$/.test(subjectId) ? [subjectId] : [])

@@ -39,7 +39,7 @@ export class Ehrs {
     return [this.store.indexes()]
   }
 
-  /** Those whose subject or creator the caller is, and those in whose care plans he takes part; the newest first. */
+  /** Those whose subject or creator the caller is, and those in whose care plans they take part; the newest first. */
   list(caller: Caller, page: PageOf): Promise<Page<StoredEhr>> {
     return this.store.list(caller, 'newest', { where: {}, ...page })
   }

@@ -99,7 +99,7 @@ export class Participants {
     )
   }
 
-  /** The same as a part of a transaction. The mail that tells him is a part of it too. */
+  /** The same as a part of a transaction. So is the mail that tells the participant. */
   async createIn(
     tx: Transaction,
     caller: Caller,
@@ -120,7 +120,7 @@ export class Participants {
     return created
   }
 
-  /** Several of them, as a list in the request's body. @throws RuleViolated naming all that is wrong with any of them */
+  /** Several of them, as a new care plan lists them. @throws RuleViolated naming all that is wrong with any of them */
   async createAllIn(
     tx: Transaction,
     caller: Caller,
@@ -237,7 +237,7 @@ export class Participants {
     return set({ ...now, changesAt }) as StoredFields
   }
 
-  /** Puts a user into exactly those roles of a plan that all of his participations give at this moment. */
+  /** Puts a user into exactly those roles of a plan that all of their participations give at this moment. */
   async #giveRoles(
     session: ClientSession,
     { ehrId, carePlanId, mvUid }: Pick<StoredFields, 'ehrId' | 'carePlanId' | 'mvUid'>,
