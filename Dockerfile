@@ -4,6 +4,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json ./
 COPY packages/embedded-mongo/package.json packages/embedded-mongo/
 RUN npm ci
+COPY scripts scripts
 COPY packages packages
 COPY server server
 COPY schemas schemas
