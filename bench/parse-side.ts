@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { databaseUri, post, type Side, startSide } from './compare.ts'
 
@@ -57,6 +58,11 @@ export async function startParseSide(name: string, script: string, engineUri: st
 async function confirmAddress(mongodbUri: string): Promise<void> {
   const client = await MongoClient.connect(mongodbUri)
   const users = client.db().collection('_User')
-  await users.updateOne({ username: account.username }, { $set: { emailVerified: true } })
+  // The account is made after the answer.
+  while (
+    (await users.updateOne({ username: account.username }, { $set: { emailVerified: true } })).matchedCount <
+    1
+  )
+    await setTimeout(20)
   await client.close()
 }

@@ -37,10 +37,7 @@ export function registerTriggers({ Cloud }: typeof Parse, records: Records): voi
     })
   }
 
-  Cloud.beforeSave('_User', beforeSaveUser)
-  Cloud.afterSave('_User', async (request) => {
-    if (!request.original) await ensureEhr(records, request)
-  })
+  Cloud.beforeSave('_User', (request) => beforeSaveUser(records, request))
   Cloud.afterLogin((request) => ensureEhr(records, request))
 }
 

@@ -76,6 +76,11 @@ export const AccountUpdate = closed('AccountUpdate', 'What is to change; what is
   name: Type.Optional(nullableName),
   language: Type.Optional(nullableLanguage),
   roles: Type.Optional(roles),
+  currentPassword: Type.Optional({
+    ...password,
+    description:
+      'The present password; a new address needs it, unless the login was less than 10 minutes ago',
+  }),
   disabled: Type.Optional(
     Type.Boolean({ description: 'No login, and all sessions end; for administrators', examples: [false] }),
   ),
@@ -138,14 +143,23 @@ export const linkToken = Type.String({
   examples: ['oLrVmzMXbd6u8kPqYHtTn3wJc'],
 })
 
-export const LinkToken = closed('LinkToken', 'What a mailed link holds', { token: linkToken })
+const termsAtLast = Type.Optional(
+  Type.Boolean({
+    description:
+      'Agreement to the terms of service: needed of whoever has not agreed when the account was made',
+    examples: [true],
+  }),
+)
+
+export const ActivationByToken = closed('ActivationByToken', 'What a mailed link holds', {
+  token: linkToken,
+  termsAccepted: termsAtLast,
+})
 
 export const PasswordByToken = closed('PasswordByToken', 'A new password, by the mailed link', {
   token: linkToken,
   newPassword,
-  termsAccepted: Type.Optional(
-    Type.Boolean({ description: 'Needed of someone who was invited', examples: [true] }),
-  ),
+  termsAccepted: termsAtLast,
 })
 
 export const PasswordChange = closed('PasswordChange', 'A new password, by the present one', {

@@ -13,13 +13,11 @@ export const UserFields = Type.Object(
     invitedAt: Type.Optional(
       moment('When an administrator made the account; it is activated by choosing a password'),
     ),
+    activatedAt: Type.Optional(moment('When the account became active for the first time')),
     version: Type.Optional(Type.Integer({ description: 'Counts the changes, from 1' })),
   },
   { $id: 'UserFields', additionalProperties: false, description: 'Own properties of an account' },
 )
-
-/** What persons may say of themselves in either family. */
-export const OwnUserFields = Type.Pick(UserFields, ['name', 'language'])
 
 /** Only the service sets these. */
 export const SERVICE_USER_FIELDS = [
@@ -27,5 +25,6 @@ export const SERVICE_USER_FIELDS = [
   'termsVersion',
   'termsAcceptedAt',
   'invitedAt',
+  'activatedAt',
   'version',
 ] as const satisfies (keyof typeof UserFields.properties)[]

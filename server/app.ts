@@ -30,7 +30,7 @@ export async function createApp(parts: AppParts): Promise<Express> {
 
   app.use(observe(log, metrics))
   app.use(headers(parts))
-  const serveClasses = classFamily(parse, { trustProxy: config.trustProxy, log, spend })
+  const serveClasses = classFamily(parse, { trustProxy: config.trustProxy, open: config.open, log, spend })
   app.use('/1', serveClasses)
   app.use((req, res, next) => (servesAtRoot(req.path) ? serveClasses(req, res, next) : next()))
   app.get('/metrics', metricsRoute(metrics))

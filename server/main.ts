@@ -47,7 +47,8 @@ function helpEntry([variable, kind, fallback, about]: string[]): string {
 }
 
 function welcome(config: Config, { url, place }: Service): string {
-  const body = '{"username":"ann@example.org","email":"ann@example.org","password":"a long password"}'
+  const terms = config.open ? '' : ',"termsAccepted":true'
+  const body = `{"username":"ann@example.org","email":"ann@example.org","password":"a long password"${terms}}`
   const secret = (name: string, value: string) => (config.production ? `$${name}` : value)
   return `
 Health Record Service${config.open ? ': OPEN TEST ENVIRONMENT, no sessions, no validation, no patient data' : ''}

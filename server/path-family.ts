@@ -17,7 +17,8 @@ export interface PathFamilyParts {
   log: Log
   database: Connection
   mails: MailQueue
-  records: RecordServices['services']
+  records: RecordServices['records']
+  services: RecordServices['services']
   spend: Spend
   draining: () => boolean
 }
@@ -38,13 +39,16 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
     const services = { readiness } as Partial<Services> as Services
     return { options: { ...optionsOf(parts, services), operations: health }, close: async () => {} }
   }
-  const { records } = parts
+  const { profiles, carePlans } = parts.services
   const accounts = await openAccounts({
     ...parts,
     sendMail: sendMailBy(parts.mails),
-    removals: [(session, mvUid) => records.profiles.forget(session, mvUid)],
+    belongings: [
+      (session, mvUid) => profiles.forget(session, mvUid),
+      (session, mvUid) => carePlans.participants.leave(session, mvUid),
+    ],
   })
-  const services = { readiness, ...records, ...accounts.services }
+  const services = { readiness, ...parts.services, ...accounts.services }
   return {
     options: optionsOf(parts, services, accounts),
     accounts,

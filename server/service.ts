@@ -1,8 +1,10 @@
 import { createServer, type Server } from 'node:http'
-import type { Express } from 'express'
+import type { Express, RequestHandler } from 'express'
 import type { Db, MongoClient } from 'mongodb'
+import type ParseSdk from 'parse/node'
 import { classDefinitions } from '../cloud/class-definitions.ts'
 import { defineLogin } from '../cloud/functions/login.ts'
+import { accountRoutes } from '../cloud/gate/accounts/routes.ts'
 import { createGate } from '../cloud/gate/gate.ts'
 import { allowedRoutes } from '../cloud/gate/routes.ts'
 import { registerFunctions, registerTriggers } from '../cloud/main.ts'
@@ -10,6 +12,7 @@ import { loadParseServer } from '../cloud/parse-server/internals.ts'
 import { startParse } from '../cloud/parse-server/start.ts'
 import { startUpkeep } from '../records/ehrs/upkeep.ts'
 import { type RateLimits, rateLimiter } from '../records/limits/rate-limits.ts'
+import type { Records } from '../records/store/writing/transaction.ts'
 import type { OpenAccounts } from './accounts/accounts.ts'
 import { linksOf } from './accounts/links.ts'
 import { createApp } from './app.ts'
@@ -97,21 +100,19 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   const { client, db } = database
 
   const spend = await rateLimiter(db, rateLimits(config))
-  const mails = await openMailQueue(db, createTransport(config, log), log, metrics)
+  const mails = await openMailQueue(db, { transport: createTransport(config, log), spend, log, metrics })
   onStop(() => mails.close())
   const { records, services, close } = await openRecords(database, config, log, sendMailBy(mails))
   onStop(close)
+  // They stand on Parse Server's passwords and sessions: there is no answer before they are opened.
+  let accountAnswers: RequestHandler = (_req, _res, next) => next()
   const parse = await startParse(config, publicUrl, database, log, {
-    appName,
+    ...classFamilyParts(config, records),
     emailAdapter: parseMailAdapter(mails, config.open ? undefined : linksOf(publicUrl), log),
-    definitions: config.open ? [] : classDefinitions,
-    cloud: (Parse) => {
-      defineLogin(Parse)
-      registerFunctions(Parse)
-      if (!config.open) registerTriggers(Parse, records)
-    },
-    gate: createGate({ open: config.open, records, spend }),
-    routes: allowedRoutes,
+    gate: createGate({
+      ...{ open: config.open, records, spend },
+      accounts: (...request) => accountAnswers(...request),
+    }),
   })
   if (!config.open) {
     const onFault = (err: unknown) => log.error({ err }, 'The upkeep of the records failed')
@@ -120,17 +121,30 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   }
 
   const draining = () => state.draining
-  const parts = { config, publicUrl, log, database, mails, records: services, spend, draining }
+  const parts = { config, publicUrl, log, database, mails, records, services, spend, draining }
   const pathFamily = await openPathFamily(parts)
   onStop(() => pathFamily.close())
+  const { accounts } = pathFamily
+  if (accounts) accountAnswers = accountRoutes({ ...accounts.services, records, spend })
   const app = await createApp({
     ...{ config, log, metrics, parse, publicUrl, spend, draining },
     pathFamily: pathFamily.options,
   })
   const { place, lost: databaseLost } = engine
-  const { accounts } = pathFamily
   return { url: publicUrl, place, app, client, db, log, databaseLost, ...(accounts ? { accounts } : {}) }
 }
+
+/** What the class family is, with the rules or, in the open test environment, without them. */
+const classFamilyParts = ({ open }: Config, records: Records) => ({
+  appName,
+  routes: allowedRoutes,
+  definitions: open ? [] : classDefinitions,
+  cloud: (Parse: typeof ParseSdk) => {
+    registerFunctions(Parse)
+    if (open) defineLogin(Parse)
+    else registerTriggers(Parse, records)
+  },
+})
 
 const rateLimits = (config: Config): RateLimits => ({
   address: config.addressRate,

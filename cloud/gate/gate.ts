@@ -2,6 +2,7 @@ import type { RequestHandler, Response } from 'express'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
 import { QUERY_MS, whenOverdue, withDeadline } from '../../records/store/reading/deadline.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
+import { isOfAccounts } from './accounts/routes.ts'
 import { auditAnswer } from './audit/answers.ts'
 import { distinctValues } from './query/distinct.ts'
 import { checkListFields, type ListQuery, readListQuery, readObjectQuery } from './query/list-query.ts'
@@ -27,6 +28,8 @@ interface GateParts {
   open: boolean
   records: Records
   spend: Spend
+  /** Answers what is about accounts; the open test environment leaves that to Parse. */
+  accounts: RequestHandler
 }
 
 /**
@@ -34,7 +37,7 @@ interface GateParts {
  * (open test environment: everybody does, and nothing is audited), nothing is asked or written in a form that was not
  * checked, no answer leaves that the audit does not know.
  */
-export function createGate({ open, records, spend }: GateParts): RequestHandler {
+export function createGate({ open, records, spend, accounts }: GateParts): RequestHandler {
   const serves = servedClasses(open)
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
@@ -49,8 +52,10 @@ export function createGate({ open, records, spend }: GateParts): RequestHandler 
         auditAnswer(req, res, parts, records)
       }
       await inTime(parts, res, async () => {
-        if (queries[0]?.distinct === undefined) next()
-        else res.json(await distinctValues(req, parts[0]?.className ?? '', queries[0]))
+        if (queries[0]?.distinct !== undefined)
+          res.json(await distinctValues(req, parts[0]?.className ?? '', queries[0]))
+        else if (open) next()
+        else accounts(request, res, next)
       })
     } catch (error) {
       if (!(error instanceof Refusal)) return next(error)
@@ -95,6 +100,8 @@ function admit(
     throw new Refusal(401, code.invalidSession, 'Invalid session token')
   if (!open && !parts.every(({ path }) => isAllowed(path)))
     throw new Refusal(400, code.forbidden, 'Permission denied')
+  if (!open && !isMaster && isBatch(req) && parts.some(isOfAccounts))
+    throw new Refusal(400, code.forbidden, 'A request about an account stands alone, not in a batch.')
   if (!parts.every(({ className }) => className === undefined || serves(className)))
     throw new Refusal(400, code.forbidden, 'There is no such class')
   if (plainPath(req.path) === '/login') keepOutOfUrl(req)

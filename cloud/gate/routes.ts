@@ -6,16 +6,22 @@ import { answerUnhandled, speakErrors } from './response/answer.ts'
 
 interface ClassFamilyParts {
   trustProxy: unknown
+  /** The open test environment: its mails lead to Parse's own pages. */
+  open: boolean
   log: Logger
   spend: Spend
 }
 
 /** Parse Server as one handler that answers everything it is given, in one language, as often as the limits allow. */
-export function classFamily(parse: Express, { trustProxy, log, spend }: ClassFamilyParts): RequestHandler {
+export function classFamily(
+  parse: Express,
+  { trustProxy, open, log, spend }: ClassFamilyParts,
+): RequestHandler {
   parse.set('trust proxy', trustProxy)
   return (req, res) => {
     speakErrors(res)
     const unhandled = (error?: unknown) => answerUnhandled(error, res, log)
+    if (!open && /^\/apps(\/|$)/i.test(req.path)) return unhandled()
     spend('address', counted(req.ip ?? ''), res).then(() => parse(req, res, unhandled), unhandled)
   }
 }

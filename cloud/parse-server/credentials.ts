@@ -9,7 +9,7 @@ import { forgettable } from './adapter/role-cache.ts'
 import { type AccountInternals, accountInternals } from './internals.ts'
 
 /** Parse.Error.* */
-const code = { objectNotFound: 101, validation: 142, usernameTaken: 202, emailTaken: 203, emailNotFound: 205 }
+const code = { objectNotFound: 101, validation: 142, usernameTaken: 202, emailTaken: 203 }
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code
 const messageOf = (error: unknown): string =>
@@ -19,27 +19,27 @@ const messageOf = (error: unknown): string =>
 export async function parseCredentials(appId: string, db: Db): Promise<Credentials> {
   const parse = await accountInternals(appId)
   const { config, auth, rest } = parse
-  const request = (email: string, password: string) => ({
+  const request = (email: string, password: string, installationId?: string) => ({
     config,
     auth: auth.nobody(config),
-    info: { context: {} },
+    info: { context: {}, installationId },
     body: { email, password },
     query: {},
   })
   return {
     ...sessionsOf(parse),
     ...linksOf(parse, db),
-    async signUp(account) {
+    async signUp({ id, ...account }) {
       const made = await rest
-        .create(config, auth.master(config), '_User', dataOf(account))
+        .create(config, auth.master(config), '_User', dataOf(account), { newId: id })
         .catch((error: unknown) => Promise.reject(signUpFault(error)))
       return made.response.objectId
     },
-    async logIn(email, password) {
+    async logIn(email, password, installationId) {
       const { response } = await parse.users
-        .handleLogIn(request(email, password))
+        .handleLogIn(request(email, password, installationId))
         .catch((error: unknown) => Promise.reject(loginFault(error)))
-      return response.sessionToken
+      return response
     },
     async checkPassword(email, password) {
       await parse.users
@@ -72,17 +72,6 @@ function sessionsOf({ config, createSession }: AccountInternals) {
 function linksOf({ config, auth }: AccountInternals, db: Db) {
   const { userController } = config
   return {
-    async activate(token) {
-      const user = await usersOf(db).findOne({ _email_verify_token: token }, { projection: { _id: 1 } })
-      if (!user) return undefined
-      try {
-        await userController.verifyEmail(token)
-        return user._id
-      } catch (error) {
-        if (error === undefined || codeOf(error) === code.objectNotFound) return undefined
-        throw error
-      }
-    },
     async resendActivation(email) {
       const user = await usersOf(db).findOne({ email }, { projection: { username: 1 } })
       if (user) await userController.resendVerificationEmail(user.username, { auth: auth.nobody(config) })
@@ -107,15 +96,16 @@ function linksOf({ config, auth }: AccountInternals, db: Db) {
   } satisfies Partial<Credentials>
 }
 
-function dataOf({ email, password, name, language, termsVersion }: NewAccount): object {
+function dataOf({ email, password, name, language, username, termsVersion, invited }: NewAccount): object {
   const now = { __type: 'Date', iso: new Date().toISOString() }
   return {
-    username: email,
+    username: username ?? email,
     email,
     password,
     ...(name === undefined ? {} : { name }),
     ...(language === undefined ? {} : { language }),
-    ...(termsVersion === undefined ? { invitedAt: now } : { termsVersion, termsAcceptedAt: now }),
+    ...(invited ? { invitedAt: now } : {}),
+    ...(termsVersion === undefined ? {} : { termsVersion, termsAcceptedAt: now }),
   }
 }
 
@@ -126,7 +116,6 @@ function signUpFault(error: unknown): unknown {
 }
 
 function loginFault(error: unknown): unknown {
-  if (codeOf(error) === code.emailNotFound) return new ServiceError('AccountNotActivated')
   if (codeOf(error) !== code.objectNotFound) return error
   return messageOf(error).includes('locked') ? accountLocked() : new ServiceError('InvalidCredentials')
 }

@@ -51,7 +51,6 @@ export interface AccountInternals {
       role: RoleCache
     }
     userController: {
-      verifyEmail(token: string): Promise<unknown>
       resendVerificationEmail(username: string, request: object): Promise<unknown>
       sendPasswordResetEmail(email: string): Promise<unknown>
       /** Rejects with a sentence. */
@@ -65,11 +64,12 @@ export interface AccountInternals {
       auth: unknown,
       name: string,
       data: object,
+      context: object,
     ): Promise<{ response: { objectId: string } }>
     update(config: unknown, auth: unknown, name: string, where: object, data: object): Promise<unknown>
   }
   users: {
-    handleLogIn(request: object): Promise<{ response: { sessionToken: string } }>
+    handleLogIn(request: object): Promise<{ response: { sessionToken: string } & Record<string, unknown> }>
     handleVerifyPassword(request: object): Promise<unknown>
   }
   createSession(

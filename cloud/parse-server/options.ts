@@ -15,7 +15,6 @@ export interface ParseConfig {
   restApiKey: string
   javascriptKey: string
   corsOrigins?: string[]
-  loginAttempts: number
   lockoutAttempts: number
 }
 
@@ -34,7 +33,6 @@ export interface ParseParts {
 }
 
 const loopback = ['127.0.0.1', '::1']
-const fiveMinutesMs = 5 * 60_000
 
 /**
  * The hardened option set. Every value either closes something that is open by default or names a default that
@@ -44,7 +42,7 @@ export function parseOptions(config: ParseConfig, publicUrl: string, log: Logger
   return {
     ...identity(config, publicUrl),
     appName: parts.appName,
-    ...limits(config),
+    ...limits(),
     ...accounts(config),
     ...silence(log),
     databaseAdapter: parts.databaseAdapter,
@@ -112,12 +110,7 @@ function identity(config: ParseConfig, publicUrl: string) {
   }
 }
 
-function limits(config: ParseConfig) {
-  const logins = {
-    requestTimeWindow: fiveMinutesMs,
-    requestCount: config.loginAttempts,
-    includeInternalRequests: true,
-  }
+function limits() {
   return {
     maxUploadSize: '1mb',
     defaultLimit: 100,
@@ -133,10 +126,6 @@ function limits(config: ParseConfig) {
       batchRequestLimit: 50,
     },
     idempotencyOptions: { paths: ['classes/.*', 'functions/.*'], ttl: 300 },
-    rateLimit: [
-      { requestPath: '/login', ...logins },
-      { requestPath: '/functions/Login', ...logins },
-    ],
   }
 }
 

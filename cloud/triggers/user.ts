@@ -1,51 +1,46 @@
-import { isDeepStrictEqual } from 'node:util'
 import Parse from 'parse/node'
+import { EmailChanges } from '../../records/accounts/email-changes.ts'
 import { ensureEhrOfAccount } from '../../records/ehrs/ehr.ts'
 import { newId } from '../../records/store/documents/ids.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { emailAddress } from '../../schemas/account.ts'
 import { checkOf } from '../../schemas/registry.ts'
-import { OwnUserFields, SERVICE_USER_FIELDS } from '../../schemas/user.ts'
 import { identityOf } from '../request/caller.ts'
-import { invalid, requireAll } from '../request/refusals.ts'
-import { dropAcl } from './values.ts'
+import { forbidden, invalid, requireAll } from '../request/refusals.ts'
 
 const emailFaults = checkOf(emailAddress())
-const ownFaults = checkOf(OwnUserFields)
 
 /** What changes of an account when one of these does: the path family's ETag of it is its version. */
 const SHOWN = ['email', 'emailVerified', 'name', 'language']
 
-/** Names are compared in lower case; an account names its EHR before either of the two exists. */
-export function beforeSaveUser({ object, original, master }: Parse.Cloud.BeforeSaveRequest): void {
-  // Parse tells no original when it updates by a token: only a new account has no id.
+/**
+ * What holds of every write of an account that passes Parse Server: the service's own and those with the master key.
+ * Clients' requests are answered by the account routes of the gate.
+ */
+export async function beforeSaveUser(
+  records: Records,
+  request: Parse.Cloud.BeforeSaveRequest,
+): Promise<void> {
+  const { object, master, context } = request
+  if (!master) throw forbidden('Accounts are written by requests of their own.')
   const isNew = object.id === undefined
   if (isNew || object.dirty('email')) checkEmail(object)
   for (const name of ['email', 'username'] as const) {
     const value: unknown = object.get(name)
     if (object.dirty(name) && typeof value === 'string') object.set(name, value.toLowerCase())
   }
-  if (!master) refuseService(object, original)
-  checkOwn(object)
-  if (isNew) {
-    object.set('ehrId', newId())
-    object.set('version', 1)
-  } else if (SHOWN.some((name) => object.dirty(name))) object.increment('version')
+  if (!isNew) return beforeUpdate(records, object)
+  const { newId: id } = context as { newId?: string }
+  if (id !== undefined) object.id = id
+  object.set('ehrId', newId())
+  object.set('version', 1)
 }
 
-/** Who may see an account and what the service notes of it is not for clients to say. */
-function refuseService(object: Parse.Object, original: Parse.Object | undefined): void {
-  dropAcl(object)
-  const isSame = (name: string) => isDeepStrictEqual(object.get(name), original?.get(name))
-  const path = SERVICE_USER_FIELDS.find((name) => object.dirty(name) && !isSame(name))
-  if (path) throw invalid({ path, code: 'fixed', message: 'is not for the client to set' })
-}
-
-function checkOwn(object: Parse.Object): void {
-  const sent = ['name', 'language'].filter((name) => object.dirty(name))
-  const own = Object.fromEntries(sent.map((name) => [name, object.get(name)]))
-  const faults = ownFaults(JSON.parse(JSON.stringify(own)))
-  if (faults.length > 0) throw invalid(...faults)
+/** Whoever changes the password wants nobody else in: an address that somebody has asked for is not waited for. */
+async function beforeUpdate({ db, clock }: Records, object: Parse.Object): Promise<void> {
+  if (SHOWN.some((name) => object.dirty(name))) object.increment('version')
+  if (object.id && (object.dirty('password') || object.dirty('email')))
+    await new EmailChanges(db, clock).cancel(object.id)
 }
 
 function checkEmail(object: Parse.Object): void {
@@ -56,9 +51,8 @@ function checkEmail(object: Parse.Object): void {
     throw new Parse.Error(Parse.Error.INVALID_EMAIL_ADDRESS, 'Email address format is invalid.')
 }
 
-/** Makes the EHR of a new account; should that fail, the first login does it. */
-export async function ensureEhr(records: Records, request: Request): Promise<void> {
-  const { object: user, headers } = request
+/** Makes the EHR of an account at its first login: one that nobody has confirmed holds none. */
+export async function ensureEhr(records: Records, { object: user, headers }: Request): Promise<void> {
   const ehrId: unknown = user.get('ehrId')
   const caller = identityOf(false, user.id, headers?.['x-request-id'])
   if (user.id && typeof ehrId === 'string') await ensureEhrOfAccount(records, caller, ehrId)

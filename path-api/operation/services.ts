@@ -5,6 +5,7 @@ import type { Logins } from '../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
 import type { Passwords } from '../../records/accounts/passwords.ts'
 import type { Registrations } from '../../records/accounts/registration.ts'
+import type { Removals } from '../../records/accounts/removals.ts'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
@@ -31,14 +32,23 @@ export interface PlainRecords {
   restore(caller: Caller, key: Key, version: number, options: Writing): Promise<SavedRecord>
 }
 
+/** The terms of service that people agree to now. */
+export interface Terms {
+  version: string
+  /** Where they can be read. */
+  url: string
+}
+
 /** What handlers and access rules work with; the composition root hands it in, each subject adds its line. */
 export interface Services {
   /** Which of the things that the service stands on answer at the moment. */
   readiness(): Promise<Record<string, boolean>>
   accounts: Accounts
+  removals: Removals
   invitations: Invitations
   registrations: Registrations
   passwords: Passwords
+  terms: Terms
   logins: Logins
   sessions: Sessions
   identityProvider: IdentityProvider

@@ -4,6 +4,7 @@ import type { Language } from '../../schemas/code-lists.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { form } from '../answer/media.ts'
 import { operation } from '../operation/operation.ts'
+import type { Terms } from '../operation/services.ts'
 import { html, languageOf, markup, type PageText, page, words } from './page.ts'
 
 const source = 'Operations of our own: the pages that mailed links lead to'
@@ -15,8 +16,10 @@ const terms = Type.Optional(
   Type.Boolean({ description: 'Whether agreement to the terms of service is needed', examples: [true] }),
 )
 
+const termsAccepted = Type.Optional(Type.Boolean({ description: 'Agreement to the terms of service' }))
+
 const Activation = Type.Object(
-  { token: linkToken, lang },
+  { token: linkToken, lang, terms, termsAccepted },
   { additionalProperties: false, description: 'The form of the page' },
 )
 
@@ -26,7 +29,7 @@ const PasswordChoice = Type.Object(
     lang,
     terms,
     newPassword: Type.String({ maxLength: 1000, description: 'The new password' }),
-    termsAccepted: Type.Optional(Type.Boolean({ description: 'Agreement to the terms of service' })),
+    termsAccepted,
   },
   { additionalProperties: false, description: 'The form of the page' },
 )
@@ -41,8 +44,9 @@ export const accountPages = [
     method: 'get',
     path: '/auth/account/register/activation',
     summary: 'The page of the activation link: a button',
-    query: { token: linkToken, lang },
-    handle: ({ query: { token, lang } }) => activationPage(token, languageOf(lang)),
+    query: { token: linkToken, lang, terms },
+    handle: ({ query: { token, lang, terms: asked } }, { terms }) =>
+      activationPage(token, languageOf(lang), asked ? terms : undefined, []),
   }),
   operation({
     ...about,
@@ -52,12 +56,13 @@ export const accountPages = [
     summary: 'Activate the account, or confirm the new address, from that page',
     body: form(Activation),
     guarded: () => undefined,
-    handle: async ({ body: { token, lang } }, { registrations }) => {
+    handle: async ({ body: { token, lang, termsAccepted } }, { registrations, terms }) => {
       const language = languageOf(lang)
-      const failed = await registrations.activate(token).then(() => undefined, refusal)
-      if (failed?.error === 'LinkExpired') return notice(language, 'expired', 'expiredHelp')
-      if (failed) return notice(language, 'taken', 'takenHelp')
-      return notice(language, 'activated', 'activatedHelp')
+      const failed = await registrations.activate(token, termsAccepted).then(() => undefined, refusal)
+      if (!failed) return notice(language, 'activated', 'activatedHelp')
+      if (failed.error === 'LinkExpired') return notice(language, 'expired', 'expiredHelp')
+      if (failed.error === 'Conflict') return notice(language, 'taken', 'takenHelp')
+      return activationPage(token, language, terms, faultsOf(failed, language))
     },
   }),
   operation({
@@ -67,7 +72,8 @@ export const accountPages = [
     path: '/auth/account/password/choice',
     summary: 'The page of the link to choose a password: a form',
     query: { token: linkToken, lang, terms },
-    handle: ({ query: { token, lang, terms = false } }) => choicePage(token, languageOf(lang), terms, []),
+    handle: ({ query: { token, lang, terms: asked } }, { terms }) =>
+      choicePage(token, languageOf(lang), asked ? terms : undefined, []),
   }),
   operation({
     ...about,
@@ -77,16 +83,29 @@ export const accountPages = [
     summary: 'The form of that page',
     body: form(PasswordChoice),
     guarded: () => undefined,
-    handle: async ({ body }, { passwords }) => {
-      const { token, lang, terms = false, newPassword, termsAccepted } = body
+    handle: async ({ body }, { passwords, terms }) => {
+      const { token, lang, terms: asked, newPassword, termsAccepted } = body
       const language = languageOf(lang)
       const failed = await passwords
         .chooseByToken(token, newPassword, termsAccepted)
         .then(() => undefined, refusal)
       if (!failed) return notice(language, 'chosen', 'chosenHelp')
       if (failed.error === 'LinkExpired') return notice(language, 'expired', 'expiredHelp')
-      const faults = failed.violations.map(({ code }) => words(language, code as PageText))
-      return choicePage(token, language, terms, faults)
+      const shown = asked || isAboutTerms(failed) ? terms : undefined
+      return choicePage(token, language, shown, faultsOf(failed, language))
+    },
+  }),
+  operation({
+    ...about,
+    id: 'showTerms',
+    method: 'get',
+    path: '/auth/terms',
+    summary: 'What stands in for the terms of service while TERMS_URL names no page of them',
+    query: { lang },
+    handle: ({ query: { lang } }, { terms }) => {
+      const language = languageOf(lang)
+      const text = markup`<p>${words(language, 'termsUnknown')} ${terms.version}</p>`
+      return page(language, 'termsOfService', text)
     },
   }),
 ]
@@ -101,29 +120,43 @@ function refusal(error: unknown): ServiceError {
 const notice = (language: Language, title: PageText, text: PageText) =>
   page(language, title, markup`<p>${words(language, text)}</p>`)
 
+const faultsOf = ({ violations }: ServiceError, language: Language): string[] =>
+  violations.map(({ code }) => words(language, code as PageText))
+
+/** A link that has lost what it said of the terms. */
+const isAboutTerms = ({ violations }: ServiceError): boolean =>
+  violations.some(({ code }) => code === 'terms-not-accepted')
+
 const hidden = (name: string, value: string) => markup`<input type="hidden" name="${name}" value="${value}">`
 
-function activationPage(token: string, language: Language) {
+/** The box, and where to read what it is about. */
+const agreement = (language: Language, { url }: Terms) =>
+  markup`${hidden('terms', 'true')}<label><input type="checkbox" name="termsAccepted" value="true" required>
+${words(language, 'terms')}</label> <a href="${url}" target="_blank" rel="noreferrer">${words(language, 'readTerms')}</a>`
+
+const list = (faults: readonly string[]) =>
+  markup`<ul>${faults.map((fault) => markup`<li>${fault}</li>`)}</ul>`
+
+function activationPage(token: string, language: Language, terms: Terms | undefined, faults: string[]) {
   return page(
     language,
     'activation',
-    markup`<p>${words(language, 'activationHelp')}</p>
+    markup`<p>${words(language, 'activationHelp')}</p>${list(faults)}
 <form method="post" action="activation">${hidden('token', token)}${hidden('lang', language)}
+${terms ? agreement(language, terms) : ''}
 <button>${words(language, 'confirm')}</button></form>`,
   )
 }
 
-function choicePage(token: string, language: Language, terms: boolean, faults: readonly string[]) {
-  const agreement = markup`${hidden('terms', 'true')}<label><input type="checkbox" name="termsAccepted"
-value="true" required> ${words(language, 'terms')}</label>`
+function choicePage(token: string, language: Language, terms: Terms | undefined, faults: string[]) {
   return page(
     language,
     'choice',
-    markup`<ul>${faults.map((fault) => markup`<li>${fault}</li>`)}</ul>
+    markup`${list(faults)}
 <form method="post" action="choice">${hidden('token', token)}${hidden('lang', language)}
 <label>${words(language, 'newPassword')}
 <input type="password" name="newPassword" autocomplete="new-password" required></label>
-${terms ? agreement : ''}
+${terms ? agreement(language, terms) : ''}
 <button>${words(language, 'save')}</button></form>`,
   )
 }

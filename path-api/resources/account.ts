@@ -64,15 +64,18 @@ export const account = [
     path: '/auth/account/{mvUid}',
     summary: 'Update an account',
     description:
-      'What is left out stays. A new address counts once the link that is mailed to it is followed. Only ' +
-      'administrators set `roles` and `disabled`.',
+      'What is left out stays. A new address counts once the link that is mailed to it is followed; asking for it ' +
+      'takes the present password, or a login less than 10 minutes ago. Only administrators set `roles` and `disabled`.',
     source,
     access: 'self',
     body: AccountUpdate,
     reply: [200, Account, 'versioned'],
-    errors: ['RuleViolated'],
-    handle: async ({ params, body }, { accounts, caller, ifMatch }) => {
-      const { account, version } = await accounts.update(caller, params.mvUid, body, ifMatch)
+    errors: ['RuleViolated', 'PasswordRequired', 'WrongPassword', 'AccountLocked', 'Conflict'],
+    handle: async ({ params, body }, { accounts, passwords, caller, principal, ifMatch }) => {
+      const { currentPassword, ...change } = body
+      if (change.email !== undefined && caller.userId === params.mvUid)
+        await passwords.requireProof(params.mvUid, principal.sessionId, currentPassword)
+      const { account, version } = await accounts.update(caller, params.mvUid, change, ifMatch)
       return answer(account, { version })
     },
   }),
@@ -88,10 +91,10 @@ export const account = [
     reply: [204],
     errors: ['WrongPassword', 'RuleViolated', 'AccountLocked'],
     guarded: () => undefined,
-    handle: async ({ params, body }, { accounts, passwords, caller, ifMatch }) => {
+    handle: async ({ params, body }, { removals, passwords, caller, ifMatch }) => {
       if (caller.userId === params.mvUid)
         await passwords.confirm(params.mvUid, requirePassword(body.password))
-      await accounts.remove(caller, params.mvUid, ifMatch)
+      await removals.remove(caller, params.mvUid, ifMatch)
     },
   }),
   operation({

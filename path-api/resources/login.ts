@@ -17,7 +17,7 @@ export const login = [
     access: 'public',
     body: PasswordLogin,
     reply: [200, Grant],
-    errors: ['InvalidCredentials', 'AccountNotActivated', 'AccountLocked'],
+    errors: ['InvalidCredentials', 'AccountLocked'],
     guarded: ({ body }) => body.email,
     handle: ({ body }, { logins, userAgent }) => logins.withPassword(body.email, body.password, userAgent),
   }),

@@ -1,4 +1,4 @@
-import { Activated, Address, LinkToken, Registered, Registration } from '../../schemas/account.ts'
+import { Activated, ActivationByToken, Address, Registered, Registration } from '../../schemas/account.ts'
 import { operation } from '../operation/operation.ts'
 
 const source = 'Endpoints, Accounts; What the service does, 2 and 3'
@@ -30,11 +30,11 @@ export const registration = [
     summary: 'Activate an account, or confirm a new address, by the token of a mailed link',
     source,
     access: 'public',
-    body: LinkToken,
+    body: ActivationByToken,
     reply: [200, Activated],
-    errors: ['LinkExpired', 'Conflict'],
+    errors: ['LinkExpired', 'Conflict', 'RuleViolated'],
     guarded: () => undefined,
-    handle: ({ body }, { registrations }) => registrations.activate(body.token),
+    handle: ({ body }, { registrations }) => registrations.activate(body.token, body.termsAccepted),
   }),
   operation({
     id: 'resendActivation',

@@ -2,19 +2,17 @@ import type { ClientSession } from 'mongodb'
 import type { Account, AccountUpdate } from '../../schemas/account.ts'
 import type { AccountRole, AccountState } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { directRoles, leaveRoles, setRole } from '../ehrs/roles.ts'
+import { directRoles, setRole } from '../ehrs/roles.ts'
 import type { IfMatch } from '../store/decisions.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
-import { type Database, together } from '../store/documents/database.ts'
-import type { ParseDocument } from '../store/documents/parse-format.ts'
+import { type Database, isDuplicate, together } from '../store/documents/database.ts'
 import { decodeCursor } from '../store/reading/cursor.ts'
 import { type PageOf, paged } from '../store/reading/listing.ts'
-import { changeOf, forgetChanges, keepChanges } from '../store/writing/history.ts'
 import type { EmailChanges } from './email-changes.ts'
-import { linksOf } from './login/identities.ts'
 import type { Sessions } from './login/sessions.ts'
+import { noteChange, withoutSecrets } from './user/changes.ts'
 import type { Links, SendMail } from './user/mails.ts'
-import { accountOf, inState, type User, userByEmail, usersOf } from './user/user.ts'
+import { accountOf, inState, requireVersion, type User, userByEmail, usersOf } from './user/user.ts'
 
 /** An account and its version. */
 export interface Versioned {
@@ -29,9 +27,10 @@ export interface AccountParts {
   sendMail: SendMail
   links: Links
   clock: () => Date
-  /** What goes with an account, in the same transaction: the profile and all that hangs on it. */
-  removals: readonly ((session: ClientSession, mvUid: string) => Promise<void>)[]
 }
+
+/** What may change; a username is the class family's alone. */
+export type Change = Omit<AccountUpdate, 'currentPassword'> & { username?: string }
 
 const LIST = 'accounts'
 
@@ -89,33 +88,17 @@ export class Accounts {
 
   /**
    * Changes an account; a new address is only noted, and mailed a link.
-   * @throws NotFound, Forbidden, PreconditionFailed, RuleViolated
+   * @throws NotFound, Forbidden, PreconditionFailed, RuleViolated; Conflict when another one has the username
    */
-  async update(caller: Caller, mvUid: string, change: AccountUpdate, ifMatch: IfMatch): Promise<Versioned> {
+  async update(caller: Caller, mvUid: string, change: Change, ifMatch: IfMatch): Promise<Versioned> {
     requireAllowed(caller, mvUid, change)
     const email = change.email?.toLowerCase()
     const user = await together(this.#parts.database, (session) =>
       this.#write(session, caller, mvUid, change, ifMatch),
-    )
+    ).catch(nameTaken)
     if (change.disabled) await this.#parts.sessions.endAll(mvUid)
     if (email !== undefined) await this.#changeEmail(user, email)
     return this.get(mvUid)
-  }
-
-  /** Removes an account and what is the person's own; EHRs stay. @throws NotFound, PreconditionFailed */
-  async remove(caller: Caller, mvUid: string, ifMatch: IfMatch): Promise<void> {
-    const { database, sessions, emailChanges, removals } = this.#parts
-    await together(database, async (session) => {
-      const user = await this.#found(session, mvUid, ifMatch)
-      await usersOf(this.#db).deleteOne({ _id: mvUid }, { session })
-      await leaveRoles(database, session, mvUid)
-      await linksOf(this.#db).deleteMany({ mvUid }, { session })
-      for (const remove of removals) await remove(session, mvUid)
-      await forgetChanges(this.#db, { collection: '_User', id: mvUid }, session)
-      await this.#keep(session, caller, 'delete', user, null, [])
-    })
-    await sessions.endAll(mvUid)
-    await emailChanges.cancel(mvUid)
   }
 
   get #db() {
@@ -136,9 +119,7 @@ export class Accounts {
   async #found(session: ClientSession, mvUid: string, ifMatch: IfMatch): Promise<User> {
     const user = await usersOf(this.#db).findOne({ _id: mvUid }, { session })
     if (!user) throw new ServiceError('NotFound')
-    const { version } = user
-    if (Array.isArray(ifMatch) && !ifMatch.includes(version))
-      throw new ServiceError('PreconditionFailed', { version })
+    requireVersion(user, ifMatch)
     return user
   }
 
@@ -146,40 +127,28 @@ export class Accounts {
     session: ClientSession,
     caller: Caller,
     mvUid: string,
-    { name, language, roles, disabled }: AccountUpdate,
+    { name, language, username, roles, disabled }: Change,
     ifMatch: IfMatch,
   ): Promise<User> {
     const { database, clock } = this.#parts
     const user = await this.#found(session, mvUid, ifMatch)
     const set: Record<string, unknown> = { version: user.version + 1, _updated_at: clock() }
     const unset: Record<string, ''> = {}
-    for (const [key, value] of Object.entries({ name, language })) {
+    for (const [key, value] of Object.entries({ name, language, username })) {
       if (value === null) unset[key] = ''
       else if (value !== undefined) set[key] = value
     }
     if (disabled !== undefined) Object.assign(set, permissionsOf(mvUid, disabled))
     await usersOf(this.#db).updateOne({ _id: mvUid }, { $set: set, $unset: unset }, { session })
     if (roles) await setRole(database, session, mvUid, 'admin', roles.includes('admin'))
-    await this.#keep(session, caller, 'update', user, withoutSecrets(user), [
+    const changed = [
       ...Object.keys(set).filter((key) => !['version', '_updated_at'].includes(key)),
       ...Object.keys(unset),
       ...(roles ? ['roles'] : []),
-    ])
+    ]
+    const change = { action: 'update', user, before: withoutSecrets(user), changed } as const
+    await noteChange(this.#db, session, { caller, at: clock() }, change)
     return user
-  }
-
-  async #keep(
-    session: ClientSession,
-    caller: Caller,
-    action: 'update' | 'delete',
-    user: User,
-    before: ParseDocument | null,
-    changed: string[],
-  ): Promise<void> {
-    const by = { caller, at: this.#parts.clock() }
-    const version = user.version + 1
-    const change = changeOf({ collection: '_User', id: user._id }, by, { action, version, before, changed })
-    await keepChanges(this.#db, [change], session)
   }
 
   /** An address that has an account is answered the same way; its owner gets a mail that says so. */
@@ -187,11 +156,16 @@ export class Accounts {
     const { emailChanges, sendMail, links } = this.#parts
     const { language } = user
     if (email === user.email) return emailChanges.cancel(user._id)
-    const link = links.activation(await emailChanges.begin(user._id, email), language)
+    const link = links.activation(await emailChanges.begin(user._id, email), language, true)
     const taken = await userByEmail(this.#db, email)
     if (taken) await sendMail({ to: email, template: 'account-exists', language: taken.language, data: {} })
     else await sendMail({ to: email, template: 'confirm-address', language, data: { link } })
   }
+}
+
+function nameTaken(error: unknown): never {
+  if (!isDuplicate(error)) throw error
+  throw new ServiceError('Conflict', { detail: 'Account already exists for this username.' })
 }
 
 /** @throws Forbidden for what only administrators may; RuleViolated for what they may not do to themselves */
@@ -207,13 +181,6 @@ function requireAllowed(caller: Caller, mvUid: string, { roles, disabled }: Acco
     ...(disabled ? [own('body.disabled', 'must not be set on your own account')] : []),
   ]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
-}
-
-/** An account as the history keeps it: without passwords and tokens. */
-function withoutSecrets(user: User): ParseDocument {
-  const { _id, _acl = {}, _rperm = [], _wperm = [], _created_at, _updated_at, version, ...rest } = user
-  const open = Object.fromEntries(Object.entries(rest).filter(([key]) => !key.startsWith('_')))
-  return { ...open, _id, _acl, _rperm, _wperm, _created_at, _updated_at, version }
 }
 
 /** Nobody may read a disabled account: Parse Server then refuses its logins. */

@@ -1,4 +1,4 @@
-import type { Collection, Db } from 'mongodb'
+import type { ClientSession, Collection, Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { isDuplicate } from '../store/documents/database.ts'
 import { hashOf, newSecret } from './user/secret.ts'
@@ -23,7 +23,7 @@ export class EmailChanges {
 
   constructor(db: Db, clock: () => Date) {
     this.#db = db
-    this.#changes = db.collection<EmailChange>('auth.email_changes')
+    this.#changes = emailChangesOf(db)
     this.#clock = clock
   }
 
@@ -41,8 +41,8 @@ export class EmailChanges {
     return token
   }
 
-  async cancel(mvUid: string): Promise<void> {
-    await this.#changes.deleteOne({ _id: mvUid })
+  async cancel(mvUid: string, session?: ClientSession): Promise<void> {
+    await this.#changes.deleteOne({ _id: mvUid }, session ? { session } : {})
   }
 
   /** The addresses that wait, by account. */
@@ -72,7 +72,12 @@ export class EmailChanges {
     try {
       await usersOf(this.#db).updateOne(
         { _id: user._id },
-        { $set: { email, username, emailVerified: true, _updated_at: now }, $inc: { version: 1 } },
+        {
+          $set: { email, username, emailVerified: true, _updated_at: now },
+          $inc: { version: 1 },
+          // What was mailed to the former address opens nothing any more.
+          $unset: { _perishable_token: '', _perishable_token_expires_at: '' },
+        },
       )
     } catch (error) {
       if (!isDuplicate(error)) throw error
@@ -81,3 +86,6 @@ export class EmailChanges {
     return { mvUid: user._id, formerEmail: user.email }
   }
 }
+
+export const emailChangesOf = (db: Db): Collection<EmailChange> =>
+  db.collection<EmailChange>('auth.email_changes')

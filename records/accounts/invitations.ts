@@ -27,10 +27,13 @@ export class Invitations {
     this.#parts = parts
   }
 
-  /** Makes an account for someone, who chooses the password himself. @throws Conflict when the address is taken */
+  /** Makes an account for someone, who chooses the password. @throws Conflict when the address is taken */
   async create({ email, name, roles = [], invite = true }: AccountCreate): Promise<Versioned> {
     const { credentials, database, accounts } = this.#parts
-    const mvUid = await credentials.signUp({ email: email.toLowerCase(), name, password: newSecret() })
+    const mvUid = await credentials.signUp({
+      ...{ email: email.toLowerCase(), name, password: newSecret() },
+      invited: true,
+    })
     if (roles.length > 0)
       await together(database, async (session) => {
         for (const role of roles) await setRole(database, session, mvUid, role, true)
@@ -48,8 +51,10 @@ export class Invitations {
       throw new ServiceError('Conflict', { detail: 'The account is not waiting for an activation.' })
     }
     const { email, language } = user
+    if (user.invitedAt)
+      await usersOf(this.#parts.database.db).updateOne({ _id: mvUid }, { $set: { invitedAt: new Date() } })
     const token = await credentials.passwordToken(email, invitationDays)
-    const link = links.password(token, language, user.invitedAt !== undefined)
+    const link = links.password(token, language, user.termsVersion !== undefined)
     await sendMail({ to: email, template: 'invitation', language, data: { link, message: message ?? '' } })
   }
 }

@@ -1,7 +1,7 @@
 import type { Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Sessions } from './login/sessions.ts'
-import { termsViolations } from './registration.ts'
+import { activate, termsViolations } from './user/activation.ts'
 import type { Background } from './user/background.ts'
 import type { Credentials } from './user/credentials.ts'
 import { passwordViolations, requireNone } from './user/password-policy.ts'
@@ -33,42 +33,44 @@ export class Passwords {
   /**
    * Sets a password by the token of a mailed link; all sessions end. Who could read the mail has shown that the
    * address is his: an account that waited for that is activated.
-   * @throws LinkExpired; RuleViolated by the password, or when one who was invited has not agreed to the terms
+   * @throws LinkExpired; RuleViolated by the password, or when the terms have not been agreed to
    */
   async chooseByToken(token: string, newPassword: string, termsAccepted: boolean | undefined): Promise<void> {
     const { credentials, termsVersion, clock, db } = this.#parts
     const user = await usersOf(db).findOne({ _perishable_token: token } as object)
     if (!user) throw linkExpired()
-    const agrees = needsTerms(user)
     requireNone([
       ...passwordViolations(newPassword, 'body.newPassword', user.email),
-      ...(agrees ? termsViolations(termsAccepted) : []),
+      ...(user.termsVersion === undefined ? termsViolations(termsAccepted) : []),
     ])
     await credentials.resetPassword(token, newPassword)
-    const now = clock()
-    await usersOf(db).updateOne(
-      { _id: user._id, email: user.email },
-      {
-        $set: {
-          emailVerified: true,
-          _updated_at: now,
-          ...(agrees ? { termsVersion, termsAcceptedAt: now } : {}),
-        },
-        $inc: { version: 1 },
-        $unset: { _email_verify_token: '', _email_verify_token_expires_at: '' },
-      },
-    )
+    await activate(db, user, { termsVersion, now: clock() })
   }
 
   /** Sets a password by the present one; all sessions but this one end. @throws WrongPassword, RuleViolated */
   async change(mvUid: string, sid: string, currentPassword: string, newPassword: string): Promise<void> {
-    const { credentials, sessions } = this.#parts
-    const user = await this.confirm(mvUid, currentPassword)
-    requireNone(passwordViolations(newPassword, 'body.newPassword', user.email))
+    await this.confirm(mvUid, currentPassword)
+    await this.set(mvUid, sid, newPassword)
+  }
+
+  /** The same for somebody whose proof has been seen. @throws RuleViolated */
+  async set(mvUid: string, sid: string, newPassword: string): Promise<void> {
+    const { credentials, sessions, db } = this.#parts
+    const user = await usersOf(db).findOne({ _id: mvUid })
+    requireNone(passwordViolations(newPassword, 'body.newPassword', user?.email))
     await sessions.sparing(sid, () => credentials.changePassword(mvUid, newPassword))
   }
 
-  /** Makes sure that it is the person himself. @throws WrongPassword, AccountLocked */
+  /**
+   * Makes sure that it is the person, not somebody at their device: by the present password, or by a login of the last
+   * minutes. @throws PasswordRequired, WrongPassword, AccountLocked
+   */
+  async requireProof(mvUid: string, sid: string, currentPassword: string | undefined): Promise<void> {
+    if (currentPassword !== undefined) await this.confirm(mvUid, currentPassword)
+    else if (!(await this.#parts.sessions.isFresh(sid))) throw new ServiceError('PasswordRequired')
+  }
+
+  /** Makes sure that it is the person. @throws WrongPassword, AccountLocked */
   async confirm(mvUid: string, password: string): Promise<User> {
     const { credentials, db } = this.#parts
     const user = await usersOf(db).findOne({ _id: mvUid })
@@ -80,10 +82,6 @@ export class Passwords {
     return user
   }
 }
-
-/** Whoever registered has agreed already. */
-const needsTerms = ({ invitedAt, termsVersion }: User): boolean =>
-  invitedAt !== undefined && termsVersion === undefined
 
 export const linkExpired = () =>
   new ServiceError('LinkExpired', { detail: 'Ask for a new link: POST /auth/account/password/reset.' })

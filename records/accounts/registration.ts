@@ -1,24 +1,38 @@
-import type { Db } from 'mongodb'
 import type { Registration } from '../../schemas/account.ts'
 import type { AccountState } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/violation.ts'
+import type { Database } from '../store/documents/database.ts'
 import type { EmailChanges } from './email-changes.ts'
+import type { Removals } from './removals.ts'
+import { activate, termsViolations } from './user/activation.ts'
 import type { Background } from './user/background.ts'
-import type { Credentials } from './user/credentials.ts'
+import type { Credentials, NewAccount } from './user/credentials.ts'
 import type { SendMail } from './user/mails.ts'
 import { passwordViolations, requireNone } from './user/password-policy.ts'
-import { stateOf, type User, userByEmail, usersOf } from './user/user.ts'
+import { stateOf, type User, userByEmail, usernameViolations, usersOf } from './user/user.ts'
 
 export interface RegistrationParts {
-  db: Db
+  database: Database
   credentials: Credentials
   emailChanges: EmailChanges
+  removals: Removals
   sendMail: SendMail
   background: Background
   /** The version of the terms of service that a person agrees to now. */
   termsVersion: string
   clock: () => Date
 }
+
+/** What the class family may say besides: a name to log in with, and the agreement to the terms only when activating. */
+export interface SignUp extends Registration {
+  username?: string | undefined
+  /** The id that the answer has named. */
+  id: string
+}
+
+/** How often an address is tried again that others register at the same time. */
+const attempts = 5
 
 /** How a person gets an account. Nothing here tells whether an address has one. */
 export class Registrations {
@@ -33,27 +47,43 @@ export class Registrations {
    * @throws RuleViolated by the password, or without agreement to the terms
    */
   register(registration: Registration): void {
-    const violations = passwordViolations(registration.password, 'body.password', registration.email)
-    requireNone([...violations, ...termsViolations(registration.termsAccepted)])
-    this.#parts.background.run(() =>
-      this.#signUp({ ...registration, email: registration.email.toLowerCase() }),
-    )
+    this.#register(registration, termsViolations(registration.termsAccepted))
+  }
+
+  /**
+   * The same for the class family, where the agreement may be given with the activation.
+   * @throws RuleViolated; Conflict when another one has the username, which is no address
+   */
+  async signUp(wanted: SignUp): Promise<void> {
+    const { username, email, password } = wanted
+    const holdsName = username !== undefined && password.toLowerCase().includes(username)
+    await this.#requireFree(username)
+    this.#register(wanted, [
+      ...usernameViolations(username, email),
+      ...(holdsName ? [{ path: 'password', code: 'password-contains-name', message: nameInPassword }] : []),
+    ])
   }
 
   /** Mails a new link to one who has registered and not followed the first one. */
   resend(email: string): void {
     const address = email.toLowerCase()
     this.#parts.background.run(async () => {
-      const user = await userByEmail(this.#parts.db, address)
+      const user = await userByEmail(this.#parts.database.db, address)
       if (user && isWaiting(user)) await this.#parts.credentials.resendActivation(address)
     })
   }
 
-  /** Follows the link of a registration, or of a new address. @throws LinkExpired, Conflict */
-  async activate(token: string): Promise<{ mvUid: string; email: string; state: AccountState }> {
-    const { credentials, db } = this.#parts
-    const mvUid = (await credentials.activate(token)) ?? (await this.#confirmChange(token))
-    const user = mvUid === undefined ? null : await usersOf(db).findOne({ _id: mvUid })
+  /**
+   * Follows the link of a registration, or of a new address.
+   * @throws LinkExpired; Conflict; RuleViolated without agreement to the terms: the link still works then
+   */
+  async activate(
+    token: string,
+    termsAccepted: boolean | undefined,
+  ): Promise<{ mvUid: string; email: string; state: AccountState }> {
+    const users = usersOf(this.#parts.database.db)
+    const mvUid = (await this.#activate(token, termsAccepted)) ?? (await this.#confirmChange(token))
+    const user = mvUid === undefined ? null : await users.findOne({ _id: mvUid })
     if (!user) {
       throw new ServiceError('LinkExpired', {
         detail: 'Ask for a new link: POST /auth/account/register/resend.',
@@ -62,46 +92,73 @@ export class Registrations {
     return { mvUid: user._id, email: user.email, state: stateOf(user) }
   }
 
-  async #signUp(registration: Registration): Promise<void> {
-    const { email, password, name, language } = registration
-    const { credentials, termsVersion, db } = this.#parts
+  /** Names are public, addresses are not: of one that is an address nothing is told. */
+  async #requireFree(username: string | undefined): Promise<void> {
+    if (username === undefined || username.includes('@')) return
+    const holder = await usersOf(this.#parts.database.db).findOne({ username })
+    if (holder && stateOf(holder) !== 'ACTIVATION_PENDING')
+      throw new ServiceError('Conflict', { detail: 'Account already exists for this username.' })
+  }
+
+  #register(wanted: Registration & Partial<SignUp>, more: readonly Violation[]): void {
+    requireNone([...passwordViolations(wanted.password, 'body.password', wanted.email), ...more])
+    const { termsAccepted, ...account } = wanted
+    this.#parts.background.run(() => {
+      const terms = termsAccepted === true ? { termsVersion: this.#parts.termsVersion } : {}
+      return this.#begin({ ...account, ...terms, email: wanted.email.toLowerCase() })
+    })
+  }
+
+  /** What somebody has begun under the address before is gone then, whoever it was, with all that it could open. */
+  async #begin(account: NewAccount, left = attempts): Promise<void> {
+    const { credentials, removals, database } = this.#parts
     try {
-      await credentials.signUp({ email, password, name, language, termsVersion })
+      await credentials.signUp(account)
     } catch (error) {
-      if (!(error instanceof ServiceError && error.error === 'Conflict')) throw error
-      const user = await userByEmail(db, email)
-      if (user && isWaiting(user)) await this.#registerAnew(user, registration)
-      else await this.#tellExists(email, user?.language ?? language)
+      if (left === 0 || !(error instanceof ServiceError && error.error === 'Conflict')) throw error
+      const user = await userByEmail(database.db, account.email)
+      if (!user) await this.#begin(await this.#withFreeName(account), left - 1)
+      else if (await removals.removeHalfRegistered(user._id)) await this.#begin(account, left - 1)
+      else await this.#tellExists(account.email, user.language ?? account.language)
     }
   }
 
-  /**
-   * The last registration before the activation counts, with a link of its own: whoever registered someone else's
-   * address before must not end up with the password of his account.
-   */
-  async #registerAnew(user: User, { email, password, name, language }: Registration): Promise<void> {
-    const { credentials, db, termsVersion, clock } = this.#parts
-    await credentials.changePassword(user._id, password).catch((error: unknown) => {
-      if (!(error instanceof ServiceError && error.error === 'RuleViolated')) throw error
-    })
-    const now = clock()
-    const known = { ...(name === undefined ? {} : { name }), ...(language === undefined ? {} : { language }) }
-    await usersOf(db).updateOne(
-      { _id: user._id },
-      { $set: { ...known, termsVersion, termsAcceptedAt: now, _updated_at: now }, $inc: { version: 1 } },
-    )
-    await credentials.resendActivation(email)
+  /** A name that another one has taken meanwhile is left to him: the address is one's own. */
+  async #withFreeName({ username: _, ...account }: NewAccount): Promise<NewAccount> {
+    const { email } = account
+    const users = usersOf(this.#parts.database.db)
+    const squatters = await users.find({ username: email, email: { $ne: email } }).toArray()
+    for (const { _id, email: own } of squatters) await users.updateOne({ _id }, { $set: { username: own } })
+    return account
   }
 
   #tellExists(email: string, language: string | undefined): Promise<void> {
     return this.#parts.sendMail({ to: email, template: 'account-exists', language, data: {} })
   }
 
+  async #activate(token: string, termsAccepted: boolean | undefined): Promise<string | undefined> {
+    const { database, termsVersion, clock } = this.#parts
+    const user = await usersOf(database.db).findOne({
+      _email_verify_token: token,
+      _email_verify_token_expires_at: { $gt: clock() },
+      emailVerified: { $ne: true },
+    })
+    if (!user) return undefined
+    if (user.termsVersion === undefined) requireNone(termsViolations(termsAccepted))
+    const done = await activate(
+      database.db,
+      user,
+      { termsVersion, now: clock() },
+      { _email_verify_token: token },
+    )
+    return done ? user._id : undefined
+  }
+
   async #confirmChange(token: string): Promise<string | undefined> {
-    const { emailChanges, sendMail, db } = this.#parts
+    const { emailChanges, sendMail, database } = this.#parts
     const confirmed = await emailChanges.confirm(token)
     if (!confirmed) return undefined
-    const user = await usersOf(db).findOne({ _id: confirmed.mvUid })
+    const user = await usersOf(database.db).findOne({ _id: confirmed.mvUid })
     await sendMail({
       to: confirmed.formerEmail,
       template: 'address-changed',
@@ -112,12 +169,8 @@ export class Registrations {
   }
 }
 
-/** Registered by himself, and the link not followed yet. */
+const nameInPassword = 'must not contain the username'
+
+/** Registered in person, and the link not followed yet. */
 const isWaiting = (user: User): boolean =>
   stateOf(user) === 'ACTIVATION_PENDING' && user.invitedAt === undefined
-
-/** What is wrong with an agreement to the terms of service. */
-export const termsViolations = (accepted: boolean | undefined) =>
-  accepted === true
-    ? []
-    : [{ path: 'body.termsAccepted', code: 'terms-not-accepted', message: 'must be true' }]

@@ -121,6 +121,14 @@ export async function leaveRoles(database: Database, session: ClientSession, use
   tell(database, session)
 }
 
+/** Whether a user holds any role of their own. */
+export const holdsRoles = async (
+  database: Database,
+  session: ClientSession,
+  userId: string,
+): Promise<boolean> =>
+  (await memberships(database, 'users').findOne({ relatedId: userId }, { session })) !== null
+
 /** The names of all roles that a user holds, those that come with another role included. */
 export async function rolesOf(database: Database, userId: string): Promise<string[]> {
   const held = new Set<string>()

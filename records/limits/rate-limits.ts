@@ -17,7 +17,10 @@ export interface RateLimits {
   shared: boolean
 }
 
-type Policy = Exclude<keyof RateLimits, 'shared'>
+type Policy = Exclude<keyof RateLimits, 'shared'> | 'mail'
+
+/** Mails to one person in an hour, whoever asks for them. */
+const mailsToOne = 5
 
 /** Where an answer says how much is left. */
 interface Head {
@@ -29,15 +32,19 @@ interface Head {
  *
  * @throws TooManyRequests
  */
-export type Spend = (policy: Policy, key: string, answer: Head, requests?: number) => Promise<void>
+export type Spend = (policy: Policy, key: string, answer?: Head, requests?: number) => Promise<void>
 
-const seconds: Record<Policy, number> = { address: 60, account: 60, guardedAddress: 300, guardedAccount: 300 }
+const seconds: Record<Policy, number> = {
+  ...{ address: 60, account: 60, guardedAddress: 300, guardedAccount: 300 },
+  mail: 3_600,
+}
 
 /** The limits that guard against guessing are always counted in the database: they outlive a restart. */
 export async function rateLimiter(db: Db, limits: RateLimits): Promise<Spend> {
+  const most: Record<Policy, number> = { ...limits, mail: mailsToOne }
   const options = (policy: Policy) => ({
     keyPrefix: policy,
-    points: limits[policy],
+    points: most[policy],
     duration: seconds[policy],
   })
   const local = (policy: Policy) => new RateLimiterMemory(options(policy))
@@ -49,7 +56,7 @@ export async function rateLimiter(db: Db, limits: RateLimits): Promise<Spend> {
       tableName: 'rate_limits',
       disableIndexesCreation: true,
       insuranceLimiter: local(policy),
-      inMemoryBlockOnConsumed: limits[policy] + 1,
+      inMemoryBlockOnConsumed: most[policy] + 1,
     })
   const general = limits.shared ? common : local
   const guardedAccount = common('guardedAccount')
@@ -59,6 +66,7 @@ export async function rateLimiter(db: Db, limits: RateLimits): Promise<Spend> {
     account: general('account'),
     guardedAddress: common('guardedAddress'),
     guardedAccount,
+    mail: common('mail'),
   }
   return async (policy, key, answer, requests = 1) => {
     const { count, exceeded } = await limiters[policy].consume(key, requests).then(
@@ -67,8 +75,8 @@ export async function rateLimiter(db: Db, limits: RateLimits): Promise<Spend> {
     )
     if (!(count instanceof RateLimiterRes)) throw count
     const wait = Math.ceil(count.msBeforeNext / 1000)
-    answer.setHeader('ratelimit-policy', `"${policy}";q=${limits[policy]};w=${seconds[policy]}`)
-    answer.setHeader('ratelimit', `"${policy}";r=${count.remainingPoints};t=${wait}`)
+    answer?.setHeader('ratelimit-policy', `"${policy}";q=${most[policy]};w=${seconds[policy]}`)
+    answer?.setHeader('ratelimit', `"${policy}";r=${count.remainingPoints};t=${wait}`)
     if (exceeded) throw new ServiceError('TooManyRequests', { retryAfter: wait })
   }
 }

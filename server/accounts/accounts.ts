@@ -1,6 +1,6 @@
 import { watchSessions } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { parseCredentials } from '../../cloud/parse-server/credentials.ts'
-import { type AccountParts, Accounts } from '../../records/accounts/accounts.ts'
+import { Accounts } from '../../records/accounts/accounts.ts'
 import { EmailChanges } from '../../records/accounts/email-changes.ts'
 import { Invitations } from '../../records/accounts/invitations.ts'
 import { Identities } from '../../records/accounts/login/identities.ts'
@@ -10,9 +10,14 @@ import { Sessions } from '../../records/accounts/login/sessions.ts'
 import { UnknownAddresses } from '../../records/accounts/login/unknown-addresses.ts'
 import { Passwords } from '../../records/accounts/passwords.ts'
 import { Registrations } from '../../records/accounts/registration.ts'
+import { type RemovalParts, Removals } from '../../records/accounts/removals.ts'
 import { createBackground } from '../../records/accounts/user/background.ts'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
+import { usersOf } from '../../records/accounts/user/user.ts'
+import { ensureEhrOfAccount } from '../../records/ehrs/ehr.ts'
 import { onRoleChange } from '../../records/ehrs/roles.ts'
+import { type Loop, periodically } from '../../records/store/batching/periodically.ts'
+import type { Records } from '../../records/store/writing/transaction.ts'
 import type { Config } from '../config/config.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -26,20 +31,21 @@ export interface AccountsOptions {
   config: Config
   publicUrl: string
   database: Connection
+  records: Records
   log: Log
   sendMail: SendMail
   /** What goes with an account that is deleted. */
-  removals: AccountParts['removals']
+  belongings: RemovalParts['belongings']
 }
 
 export type OpenAccounts = Awaited<ReturnType<typeof openAccounts>>
 
 /** Everything about accounts, put together; Parse Server must have started. */
 export async function openAccounts(options: AccountsOptions) {
-  const { config, publicUrl, database, log, sendMail, removals } = options
+  const { config, publicUrl, database, records, log, sendMail, belongings } = options
   const { db } = database
   const clock = () => new Date()
-  const credentials = await parseCredentials(config.applicationId, db)
+  const { credentials, sessions } = await openSessions(options, clock)
   const keys = await openSigningKeys({
     db,
     seal: createSeal(config.keyEncryptionKey, 'signing keys'),
@@ -48,6 +54,43 @@ export async function openAccounts(options: AccountsOptions) {
     clock,
   })
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
+  const background = createBackground((err) => log.error({ err }, 'Work after an answer has failed'))
+  const { refreshTokens, emailChanges, identities, unknownAddresses } = await collections(options, clock)
+  const shared = { db, database, credentials, sessions, emailChanges, sendMail, background, clock }
+  const { termsVersion } = config
+  const links = linksOf(publicUrl)
+  const accounts = new Accounts({ ...shared, links })
+  const removals = new Removals({ ...shared, belongings })
+  const cleaning = removeUnconfirmed(removals, log)
+  return {
+    services: {
+      accounts,
+      removals,
+      invitations: new Invitations({ ...shared, accounts, links }),
+      registrations: new Registrations({ ...shared, removals, termsVersion }),
+      passwords: new Passwords({ ...shared, termsVersion }),
+      logins: new Logins({
+        ...shared,
+        ...{ refreshTokens, accessTokens, identities, unknownAddresses },
+        ensureEhr: (mvUid) => ensureEhr(records, mvUid),
+      }),
+      sessions,
+      terms: { version: termsVersion, url: config.termsUrl ?? `${publicUrl}/auth/terms` },
+      identityProvider: createIdentityProvider(providerOf(config)),
+      publicKeys: () => keys.publicKeys(),
+    },
+    authenticate: authenticator(accessTokens, sessions),
+    keys,
+    /** Waits for the work that goes on after answers. */
+    close: async () => {
+      await cleaning.end()
+      await background.close()
+    },
+  }
+}
+
+async function openSessions({ config, database, log }: AccountsOptions, clock: () => Date) {
+  const credentials = await parseCredentials(config.applicationId, database.db)
   const sessions = new Sessions(database, credentials, clock)
   watchSessions(database.adapter, () => sessions.changed())
   const onFault = (err: unknown) => log.error({ err }, 'Parse Server may know former roles for 5 s')
@@ -55,28 +98,22 @@ export async function openAccounts(options: AccountsOptions) {
     sessions.changed()
     void credentials.forgetRoles().catch(onFault)
   })
-  const background = createBackground((err) => log.error({ err }, 'Work after an answer has failed'))
-  const { refreshTokens, emailChanges, identities, unknownAddresses } = await collections(options, clock)
-  const shared = { db, database, credentials, sessions, emailChanges, sendMail, background, clock }
-  const { termsVersion } = config
-  const links = linksOf(publicUrl)
-  const accounts = new Accounts({ ...shared, links, removals })
-  return {
-    services: {
-      accounts,
-      invitations: new Invitations({ ...shared, accounts, links }),
-      registrations: new Registrations({ ...shared, termsVersion }),
-      passwords: new Passwords({ ...shared, termsVersion }),
-      logins: new Logins({ ...shared, refreshTokens, accessTokens, identities, unknownAddresses }),
-      sessions,
-      identityProvider: createIdentityProvider(providerOf(config)),
-      publicKeys: () => keys.publicKeys(),
-    },
-    authenticate: authenticator(accessTokens, sessions),
-    keys,
-    /** Waits for the work that goes on after answers. */
-    close: () => background.close(),
-  }
+  return { credentials, sessions }
+}
+
+const HOUR_MS = 3_600_000
+
+const removeUnconfirmed = (removals: Removals, log: Log): Loop =>
+  periodically(
+    HOUR_MS,
+    () => removals.removeUnconfirmed(),
+    (err) => log.error({ err }, 'Accounts that nobody has confirmed could not be removed'),
+  )
+
+async function ensureEhr(records: Records, userId: string): Promise<void> {
+  const user = await usersOf(records.db).findOne({ _id: userId })
+  const caller = { userId, roles: [], application: '', requestId: '' }
+  if (user?.ehrId) await ensureEhrOfAccount(records, caller, user.ehrId)
 }
 
 async function collections({ config, database: { db } }: AccountsOptions, clock: () => Date) {

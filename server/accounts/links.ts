@@ -1,5 +1,8 @@
 import type { Links } from '../../records/accounts/user/mails.ts'
 
+/** Lets the page ask for the agreement; whether it is needed, the records know. */
+const termsOf = (agreed: boolean) => (agreed ? {} : { terms: 'true' })
+
 /** Mailed links lead to our own pages, which act on a button only: mail scanners follow links. */
 export function linksOf(publicUrl: string): Links {
   const link = (path: string, parameters: Record<string, string | undefined>) => {
@@ -8,8 +11,9 @@ export function linksOf(publicUrl: string): Links {
     return url.href
   }
   return {
-    activation: (token, lang) => link('/auth/account/register/activation', { token, lang }),
-    password: (token, lang, invited) =>
-      link('/auth/account/password/choice', { token, lang, ...(invited ? { terms: 'true' } : {}) }),
+    activation: (token, lang, agreed) =>
+      link('/auth/account/register/activation', { token, lang, ...termsOf(agreed) }),
+    password: (token, lang, agreed) =>
+      link('/auth/account/password/choice', { token, lang, ...termsOf(agreed) }),
   }
 }

@@ -80,6 +80,10 @@ export const settings = {
     default: '1',
     about: 'Version of the terms of service that people agree to',
   },
+  termsUrl: {
+    kind: webAddress,
+    about: 'Page of those terms, to which the pages that ask for agreement lead',
+  },
   oidcIssuer: {
     kind: webAddress,
     default: 'https://accounts.google.com',

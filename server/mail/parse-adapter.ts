@@ -27,18 +27,18 @@ export function parseMailAdapter(queue: MailQueue, links: Links | undefined, log
     async sendVerificationEmail(mail: AccountMail) {
       // One who was invited activates the account by choosing a password.
       if (mail.user.get('invitedAt') !== undefined) return
-      const link = links?.activation(tokenOf(mail), mail.user.get('language')) ?? mail.link
+      const link = links?.activation(tokenOf(mail), mail.user.get('language'), hasAgreed(mail)) ?? mail.link
       await enqueue('verify-email', mail, link)
     },
     async sendPasswordResetEmail(mail: AccountMail) {
-      const { user } = mail
-      const invited = user.get('invitedAt') !== undefined && user.get('termsVersion') === undefined
-      const link = links?.password(tokenOf(mail), user.get('language'), invited) ?? mail.link
+      const link = links?.password(tokenOf(mail), mail.user.get('language'), hasAgreed(mail)) ?? mail.link
       await enqueue('reset-password', mail, link)
     },
     /** Parse demands it; with the two above it never calls it. */
     sendMail: async () => {},
   }
 }
+
+const hasAgreed = ({ user }: AccountMail): boolean => user.get('termsVersion') !== undefined
 
 const tokenOf = ({ link }: AccountMail): string => new URL(link).searchParams.get('token') ?? ''

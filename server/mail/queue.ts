@@ -2,7 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { Gauge } from 'prom-client'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
+import { concealed, type Spend } from '../../records/limits/rate-limits.ts'
 import { periodically } from '../../records/store/batching/periodically.ts'
+import { ServiceError } from '../../schemas/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { render } from './render.ts'
@@ -26,11 +28,21 @@ export interface MailQueue {
 interface QueuedMail extends Mail {
   _id: string
   attempts: number
+  /** Whether it counts among the mails that its reader gets in this hour. */
+  counted?: true
   createdAt: Date
   /** When it is next tried. Absent: given up. */
   dueAt?: Date
   abandonedAt?: Date
   lastFailure?: string
+}
+
+/** What the queue works with. */
+interface Post {
+  transport: Transport
+  spend: Spend
+  log: Log
+  metrics: Metrics
 }
 
 /** How long a mail belongs to the instance that took it; after that another one tries. */
@@ -44,23 +56,18 @@ const backoffMs = (attempts: number): number => Math.min(5_000 * 2 ** (attempts 
  * Mails wait in the database, so that neither a slow nor a dead mail server touches a request or loses a mail,
  * and so that several instances share the work: one that takes a mail moves its `dueAt` past its lease.
  */
-export async function openMailQueue(
-  db: Db,
-  transport: Transport,
-  log: Log,
-  metrics: Metrics,
-): Promise<MailQueue> {
+export async function openMailQueue(db: Db, post: Post): Promise<MailQueue> {
   const mails = db.collection<QueuedMail>('mails')
   await mails.createIndex({ dueAt: 1 }, { name: 'due' })
   await mails.createIndex({ abandonedAt: 1 }, { name: 'abandoned', expireAfterSeconds: 30 * 86_400 })
-  countWaiting(mails, metrics)
+  countWaiting(mails, post.metrics)
 
   const sending = periodically(
     pollMs,
     async (ending) => {
-      while (!ending.aborted && (await sendNext(mails, transport, log, metrics)));
+      while (!ending.aborted && (await sendNext(mails, post)));
     },
-    (err) => log.error({ err }, 'The mail queue cannot be read'),
+    (err) => post.log.error({ err }, 'The mail queue cannot be read'),
   )
   return {
     enqueue: async (mail, session) => {
@@ -72,7 +79,7 @@ export async function openMailQueue(
     },
     close: async () => {
       await sending.end()
-      transport.close()
+      post.transport.close()
     },
   }
 }
@@ -84,12 +91,8 @@ export const sendMailBy =
     queue.enqueue({ ...mail, data: { appName, ...data } }, session)
 
 /** Sends one mail that is due. @returns whether there was one */
-async function sendNext(
-  mails: Collection<QueuedMail>,
-  transport: Transport,
-  log: Log,
-  metrics: Metrics,
-): Promise<boolean> {
+async function sendNext(mails: Collection<QueuedMail>, post: Post): Promise<boolean> {
+  const { transport, log, metrics } = post
   const now = Date.now()
   const mail = await mails.findOneAndUpdate(
     { dueAt: { $lte: new Date(now) } },
@@ -97,6 +100,7 @@ async function sendNext(
     { sort: { dueAt: 1 }, returnDocument: 'after' },
   )
   if (!mail) return false
+  if (!mail.counted && !(await mayBeSent(mails, mail, post))) return true
   try {
     await transport.send({ to: mail.to, ...render(mail.template, mail.language, mail.data) })
     await mails.deleteOne({ _id: mail._id })
@@ -114,6 +118,40 @@ async function sendNext(
     log.warn({ mail: mail._id, attempts: mail.attempts, lastFailure, abandoned }, 'A mail was not sent')
   }
   return true
+}
+
+/** What anybody can ask for as often as they like; the reader has five of them, or can ask again later. */
+const onRequest: readonly TemplateName[] = [
+  'verify-email',
+  'reset-password',
+  'account-exists',
+  'confirm-address',
+]
+
+/**
+ * Counts a mail once, however often it is tried. Nobody fills another's mailbox through us; yet what tells of
+ * something that has happened is not lost under such a flood: it waits.
+ */
+async function mayBeSent(
+  mails: Collection<QueuedMail>,
+  { _id, to, template }: QueuedMail,
+  { spend, metrics }: Post,
+): Promise<boolean> {
+  try {
+    await spend('mail', concealed(to))
+    await mails.updateOne({ _id }, { $set: { counted: true } })
+    return true
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.error === 'TooManyRequests')) throw error
+    if (onRequest.includes(template)) {
+      await mails.deleteOne({ _id })
+      metrics.mails.inc({ outcome: 'dropped' })
+    } else {
+      const dueAt = new Date(Date.now() + (error.retryAfter ?? 0) * 1000)
+      await mails.updateOne({ _id }, { $set: { dueAt, attempts: 0 } })
+    }
+    return false
+  }
 }
 
 function countWaiting(mails: Collection<QueuedMail>, metrics: Metrics): void {

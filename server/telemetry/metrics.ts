@@ -29,7 +29,7 @@ export function createMetrics() {
     }),
     mails: new Counter({
       name: 'mails_total',
-      help: 'Attempts to hand a mail to the mail server, by outcome: sent, failed (tried again later), abandoned',
+      help: 'Attempts to hand a mail to the mail server, by outcome: sent, failed (tried again later), abandoned, dropped',
       labelNames: ['outcome'],
       registers,
     }),

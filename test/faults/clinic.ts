@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { setTimeout } from 'node:timers/promises'
 import type { Db, MongoClient } from 'mongodb'
 import { type User, usersOf } from '../../records/accounts/user/user.ts'
 import { setRole } from '../../records/ehrs/roles.ts'
@@ -49,9 +50,11 @@ export class Clinic {
   }
 
   async #employ(client: MongoClient, victim: Victim, email: string): Promise<void> {
-    const signUp = { username: email, email, password }
+    const signUp = { username: email, email, password, termsAccepted: true }
     await done(victim, { method: 'POST', path: '/1/users', headers: victim.keys, body: signUp })
-    await usersOf(this.#db).updateOne({ email }, { $set: { emailVerified: true } })
+    // The account is made after the answer.
+    while ((await usersOf(this.#db).updateOne({ email }, { $set: { emailVerified: true } })).matchedCount < 1)
+      await setTimeout(20)
     const logIn = { method: 'POST', path: '/auth/login/password', body: { email, password } } as const
     const { mvUid, authToken, sessionToken } = await done(victim, logIn)
     await client.withSession((session) =>

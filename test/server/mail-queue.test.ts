@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import PostalMime from 'postal-mime'
+import { rateLimiter } from '../../records/limits/rate-limits.ts'
 import { type MailQueue, openMailQueue } from '../../server/mail/queue.ts'
 import { createTransport } from '../../server/mail/transport.ts'
 import { createMetrics } from '../../server/telemetry/metrics.ts'
@@ -27,12 +28,14 @@ describe('mail queue', () => {
   async function open(smtpUrl: string, database: string) {
     const { client } = service
     const metrics = createMetrics()
-    const queue = await openMailQueue(
-      client.db(database),
-      createTransport({ ...config, smtpUrl }, log),
+    const db = client.db(database)
+    const limits = { address: 1, account: 1, guardedAddress: 1, guardedAccount: 1, shared: true }
+    const queue = await openMailQueue(db, {
+      transport: createTransport({ ...config, smtpUrl }, log),
+      spend: await rateLimiter(db, limits),
       log,
       metrics,
-    )
+    })
     queues.push(queue)
     const count = async (outcome: string) =>
       (await metrics.mails.get()).values.find(({ labels }) => labels.outcome === outcome)?.value ?? 0
@@ -76,6 +79,19 @@ describe('mail queue', () => {
     await mails.updateMany({}, { $set: { dueAt: new Date() } })
     await until(async () => (await waiting()) === 0)
     assert.equal(smtp.received.length, 1)
+  })
+
+  it('sends five mails an hour to one address; what tells of something that has happened waits', async () => {
+    const smtp = await startServer(() => false)
+    const { queue, count, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
+    for (let i = 0; i < 20; i++) await queue.enqueue(mail('ann@example.org'))
+    const data = { appName: 'App', newEmail: 'b@example.org' }
+    await queue.enqueue({ to: 'Ann@example.org', template: 'address-changed', data })
+    await queue.enqueue(mail('bob@example.org'))
+    await until(async () => (await count('sent')) === 6)
+    await until(async () => (await count('dropped')) === 15)
+    assert.equal(smtp.received.length, 6)
+    assert.equal(await waiting(), 1)
   })
 
   it('answers at once when the mail server is down', async () => {

@@ -9,7 +9,7 @@ export interface ParseRequest extends Request {
     requestComplexity: { batchRequestLimit: number }
   }
   auth: { isMaster: boolean; user?: { id: string }; getUserRoles(): Promise<string[]> }
-  info: { context: object }
+  info: { context: object; sessionToken?: string; installationId?: string }
   /** The real method of a request whose body named another one in `_method`. */
   originalMethod?: string
 }
@@ -42,7 +42,14 @@ export const code = {
   forbidden: 119,
   invalidAcl: 123,
   timeout: 124,
+  invalidEmail: 125,
+  scriptFailed: 141,
+  validation: 142,
   tooManyRequests: 155,
+  usernameMissing: 200,
+  passwordMissing: 201,
+  usernameTaken: 202,
+  emailMissing: 204,
   invalidSession: 209,
   unsupportedService: 252,
 } as const

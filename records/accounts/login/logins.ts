@@ -1,8 +1,9 @@
 import type { Db } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Grant } from '../../../schemas/login.ts'
-import type { Credentials } from '../user/credentials.ts'
-import { userByEmail } from '../user/user.ts'
+import type { Credentials, LoggedIn } from '../user/credentials.ts'
+import { newSecret } from '../user/secret.ts'
+import { stateOf, userByName } from '../user/user.ts'
 import type { ExternalIdentity, Identities } from './identities.ts'
 import type { RefreshTokens } from './refresh-tokens.ts'
 import type { LiveSession, Sessions } from './sessions.ts'
@@ -21,6 +22,8 @@ export interface LoginParts {
   refreshTokens: RefreshTokens
   accessTokens: AccessTokens
   identities: Identities
+  /** Makes the EHR of an account at its first login; a login by password has Parse Server do that. */
+  ensureEhr: (mvUid: string) => Promise<void>
   unknownAddresses: UnknownAddresses
   db: Db
   clock: () => Date
@@ -34,13 +37,27 @@ export class Logins {
     this.#parts = parts
   }
 
-  /** @throws InvalidCredentials, AccountNotActivated, AccountLocked */
+  /** @throws InvalidCredentials, AccountLocked */
   async withPassword(email: string, password: string, device: string): Promise<Grant> {
-    const address = email.toLowerCase()
+    const { sessionToken } = await this.classFamily(email, password)
+    return this.#begin(sessionToken, device)
+  }
+
+  /**
+   * Begins a session that is the class family's alone. An address without an active account is treated like one that
+   * has one and a wrong password: the same is looked up, compared and counted.
+   * @throws InvalidCredentials, AccountLocked
+   */
+  async classFamily(name: string, password: string, installationId?: string): Promise<LoggedIn> {
+    const { credentials, unknownAddresses, db } = this.#parts
+    const asked = name.toLowerCase()
+    const user = await userByName(db, asked)
+    const known = user !== undefined && stateOf(user) === 'ACTIVE'
     try {
-      return await this.#begin(await this.#parts.credentials.logIn(address, password), device)
+      return await credentials.logIn(known ? user.email : newSecret(), password, installationId)
     } catch (error) {
-      if (error instanceof ServiceError && error.error === 'InvalidCredentials') await this.#failed(address)
+      const wrong = error instanceof ServiceError && error.error === 'InvalidCredentials'
+      if (wrong && !known) await unknownAddresses.failed(asked)
       throw error
     }
   }
@@ -48,6 +65,7 @@ export class Logins {
   /** @throws AccountNotFound */
   async withIdentity(identity: ExternalIdentity, device: string): Promise<Grant> {
     const mvUid = await this.#parts.identities.accountOf(identity)
+    await this.#parts.ensureEhr(mvUid)
     return this.#begin(await this.#parts.credentials.beginSession(mvUid, 'oidc'), device)
   }
 
@@ -80,10 +98,5 @@ export class Logins {
       sessionToken,
       mvUid,
     }
-  }
-
-  /** Looks the address up in either case, and counts where Parse Server has not counted. @throws AccountLocked */
-  async #failed(email: string): Promise<void> {
-    if (!(await userByEmail(this.#parts.db, email))) await this.#parts.unknownAddresses.failed(email)
   }
 }

@@ -25,7 +25,7 @@ export class RefreshTokens {
   readonly #clock: () => Date
 
   constructor(db: Db, clock: () => Date) {
-    this.#tokens = db.collection<RefreshToken>('auth.refresh_tokens')
+    this.#tokens = refreshTokensOf(db)
     this.#clock = clock
   }
 
@@ -62,3 +62,6 @@ export class RefreshTokens {
     return { sid, next }
   }
 }
+
+export const refreshTokensOf = (db: Db): Collection<RefreshToken> =>
+  db.collection<RefreshToken>('auth.refresh_tokens')

@@ -7,6 +7,7 @@ import { decodeCursor } from '../../store/reading/cursor.ts'
 import { type PageOf, paged } from '../../store/reading/listing.ts'
 import type { Credentials } from '../user/credentials.ts'
 import { isDisabled, usersOf } from '../user/user.ts'
+import { refreshTokensOf } from './refresh-tokens.ts'
 
 /** A session as Parse Server keeps it; the last two fields are ours. */
 interface StoredSession {
@@ -38,12 +39,14 @@ const minute = 60_000
 export const sessionLengthSeconds = 12 * 3600
 /** However often it is used, a session ends then. */
 const longestMs = 30 * 24 * 60 * minute
+/** How long after a login nobody is asked for the password again. */
+const freshMs = 10 * minute
 /** What another instance ended is noticed after at most this time. */
 const cachedForMs = 5_000
 
 const LIST = 'sessions'
 
-const userPointer = (mvUid: string): string => `_User$${mvUid}`
+export const userPointer = (mvUid: string): string => `_User$${mvUid}`
 
 /** Parse Server's sessions: `sid`, the session's id, stands in the access token, and ending it ends both. */
 export class Sessions {
@@ -113,6 +116,17 @@ export class Sessions {
     return matchedCount === 0 ? undefined : this.#live({ ...session, expiresAt })
   }
 
+  /** Whether the login was a few minutes ago: whoever did it knew the password. */
+  async isFresh(sid: string): Promise<boolean> {
+    const since = new Date(this.#clock().getTime() - freshMs)
+    return (await this.#sessions.findOne({ _id: sid, _created_at: { $gt: since } })) !== null
+  }
+
+  /** The session of a token of the class family. */
+  async sidOf(sessionToken: string): Promise<string | undefined> {
+    return (await this.#sessions.findOne({ _session_token: sessionToken }))?._id
+  }
+
   /** When a session ends at the latest. */
   latestEnd(): Date {
     return new Date(this.#clock().getTime() + longestMs)
@@ -154,10 +168,11 @@ export class Sessions {
   }
 
   async #end(filter: object): Promise<number> {
-    const tokens = await this.#sessions.find(filter, { projection: { _session_token: 1 } }).toArray()
+    const ended = await this.#sessions.find(filter, { projection: { _session_token: 1 } }).toArray()
     const { deletedCount } = await this.#sessions.deleteMany(filter)
     this.changed()
-    await this.#credentials.forgetSessions(tokens.map(({ _session_token }) => _session_token))
+    await refreshTokensOf(this.#database.db).deleteMany({ sid: { $in: ended.map(({ _id }) => _id) } })
+    await this.#credentials.forgetSessions(ended.map(({ _session_token }) => _session_token))
     return deletedCount
   }
 
@@ -186,6 +201,6 @@ export class Sessions {
   }
 }
 
-const sessionsOf = (db: Db): Collection<StoredSession> => db.collection<StoredSession>('_Session')
+export const sessionsOf = (db: Db): Collection<StoredSession> => db.collection<StoredSession>('_Session')
 
 const ownerOf = ({ _p_user }: StoredSession): string => _p_user.slice(userPointer('').length)

@@ -4,9 +4,18 @@ export interface NewAccount {
   password: string
   name?: string | undefined
   language?: string | undefined
-  /** Agreed to by the person; absent when an administrator makes the account. */
+  /** What the person logs in with besides the address; the address unless told. */
+  username?: string | undefined
+  /** Agreed to by the person; absent until then. */
   termsVersion?: string
+  /** Made by an administrator: activated by choosing a password. */
+  invited?: true
+  /** Its id, when somebody knows it already. */
+  id?: string | undefined
 }
+
+/** What a login in the class family answers: the user, with the session token. */
+export type LoggedIn = { sessionToken: string } & Record<string, unknown>
 
 /**
  * Passwords, activation, reset, lockout and sessions: what Parse Server does for both families, as the path family
@@ -20,15 +29,14 @@ export interface Credentials {
   signUp(account: NewAccount): Promise<string>
   /**
    * Begins a session. A wrong password and an unknown address cost the same.
-   * @returns the session token @throws InvalidCredentials, AccountLocked, AccountNotActivated
+   * @param installationId the device, as SDKs of the class family name theirs
+   * @throws InvalidCredentials, AccountLocked
    */
-  logIn(email: string, password: string): Promise<string>
+  logIn(email: string, password: string, installationId?: string): Promise<LoggedIn>
   /** Begins a session of someone whom another party vouches for. @returns the session token */
   beginSession(mvUid: string, authProvider: string): Promise<string>
   /** The same checks as logIn, without a session. @throws as logIn */
   checkPassword(email: string, password: string): Promise<void>
-  /** @returns the account that the token activates; undefined when it is expired, used or unknown */
-  activate(token: string): Promise<string | undefined>
   /** Mails a new activation link; the one before is void. */
   resendActivation(email: string): Promise<void>
   /** Mails a link to choose a new password; nothing happens when the address is unknown. */

@@ -22,7 +22,8 @@ export type SendMail = <Name extends keyof Mails>(
 
 /** The pages of ours that mailed links lead to. */
 export interface Links {
-  activation(token: string, language: string | undefined): string
-  /** @param invited whether the one who chooses has to agree to the terms */
-  password(token: string, language: string | undefined, invited: boolean): string
+  /** @param agreed whether the terms have been agreed to: else the page asks */
+  activation(token: string, language: string | undefined, agreed: boolean): string
+  /** @param agreed the same */
+  password(token: string, language: string | undefined, agreed: boolean): string
 }

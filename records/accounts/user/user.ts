@@ -1,6 +1,9 @@
 import type { Collection, Db } from 'mongodb'
 import type { Account } from '../../../schemas/account.ts'
 import type { AccountRole, AccountState } from '../../../schemas/enum.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import type { Violation } from '../../../schemas/violation.ts'
+import type { IfMatch } from '../../store/decisions.ts'
 
 /** An account as Parse Server keeps it, in so far as we look at it. */
 export interface User {
@@ -15,18 +18,43 @@ export interface User {
   _created_at: Date
   _updated_at: Date
   _email_verify_token?: string
+  _email_verify_token_expires_at?: Date
   name?: string
   language?: string
   termsVersion?: string
   termsAcceptedAt?: Date
   invitedAt?: Date
+  /** When it became active for the first time. */
+  activatedAt?: Date
   /** 1 when created; grows with every change of what an account shows. */
   version: number
+  /** The EHR that comes with the account at its first login. */
+  ehrId?: string
 }
 
 export const usersOf = (db: Db): Collection<User> => db.collection<User>('_User')
 
 export const userByEmail = (db: Db, email: string): Promise<User | null> => usersOf(db).findOne({ email })
+
+/** Whom somebody means who logs in: by address, or by a name chosen in the class family. */
+export async function userByName(db: Db, name: string): Promise<User | undefined> {
+  const found = await usersOf(db)
+    .find({ $or: [{ email: name }, { username: name }] })
+    .toArray()
+  return found.find(({ email }) => email === name) ?? found[0]
+}
+
+/** A name that looks like an address is the account's own: otherwise it would bar another one from theirs. */
+export const usernameViolations = (username: string | undefined, email: string): Violation[] =>
+  username?.includes('@') && username !== email
+    ? [
+        {
+          path: 'username',
+          code: 'foreign-address',
+          message: 'must be the e-mail address of the account, or no address',
+        },
+      ]
+    : []
 
 export function stateOf(user: User): AccountState {
   if (isDisabled(user)) return 'DISABLED'
@@ -34,6 +62,12 @@ export function stateOf(user: User): AccountState {
 }
 
 export const isDisabled = ({ _rperm }: Pick<User, '_rperm'>): boolean => _rperm?.length === 0
+
+/** @throws PreconditionFailed */
+export function requireVersion({ version }: User, ifMatch: IfMatch): void {
+  if (Array.isArray(ifMatch) && !ifMatch.includes(version))
+    throw new ServiceError('PreconditionFailed', { version })
+}
 
 /** The query for the accounts in a state. */
 export const inState: Record<AccountState, object> = {

@@ -185,6 +185,17 @@ export class Participants {
     })
   }
 
+  /** Archives what a user takes part in whose account goes; the roles go with it. */
+  async leave(session: ClientSession, mvUid: string): Promise<void> {
+    const change = {
+      $set: { status: 'ARCHIVED', _updated_at: this.#records.clock() },
+      $inc: { version: 1 },
+      $unset: { changesAt: '' as const },
+    }
+    const documents = this.#records.db.collection(Participation.collection)
+    await documents.updateMany({ mvUid, status: 'ACTIVE' }, change, { session })
+  }
+
   /** Lets those participations count whose time has come since the last call. */
   async changeAccess(): Promise<void> {
     const documents = documentsOf(this.#records, Participation.collection)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { followLink, mailTo } from '../../harness/people/mail.ts'
-import { newAddress, newPerson, password } from '../../harness/people/people.ts'
+import { newAddress, newPerson, password, signUp } from '../../harness/people/people.ts'
 import { keys, request } from '../../harness/service/service.ts'
 
 describe('class family: mails', () => {
   it('confirms an address from the mailed link, in text and in HTML', async () => {
     const email = newAddress()
-    await request().post('/1/users').set(keys()).send({ username: email, email, password }).expect(201)
+    await signUp(email).expect(201)
     const mail = await mailTo(email)
     assert.match(mail.subject ?? '', /Confirm your e-mail address/)
     assert.equal(mail.to?.[0]?.address, email)
@@ -17,7 +17,7 @@ describe('class family: mails', () => {
 
   it('sends another one on request, and tells nobody who has an account', async () => {
     const email = newAddress()
-    await request().post('/1/users').set(keys()).send({ username: email, email, password }).expect(201)
+    await signUp(email).expect(201)
     const first = await mailTo(email)
     const known = await request().post('/1/verificationEmailRequest').set(keys()).send({ email })
     const unknown = await request()

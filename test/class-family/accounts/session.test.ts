@@ -77,21 +77,28 @@ describe('class family: keys and sessions', () => {
     assert.deepEqual(body, { results: [] })
   })
 
-  it('refuses the parts of a batch without a session, and lets a batch of open calls pass', async () => {
+  it('refuses the parts of a batch without a session, and what is about accounts', async () => {
     const batch = (requests: object[], headers = {}) =>
       request()
         .post('/1/batch')
         .set({ ...keys(), ...headers })
         .send({ requests })
     const guardedPart = { method: 'GET', path: '/1/classes/CarePlan' }
-    const refused = await batch([{ method: 'POST', path: '/1/requestPasswordReset', body: {} }, guardedPart])
+    const refused = await batch([guardedPart])
     assert.equal(refused.status, 401)
     assert.equal(refused.body.code, 209)
     const passed = await batch([guardedPart], { 'X-Parse-Session-Token': user.sessionToken })
     assert.deepEqual(passed.body, [{ success: { results: [] } }])
-    const open = await batch([{ method: 'POST', path: '/1/login', body: { username: 'x', password: 'y' } }])
-    assert.equal(open.status, 200)
-    assert.equal(open.body[0].error.code, 101)
+    for (const path of [
+      'login',
+      'users',
+      'requestPasswordReset',
+      'verificationEmailRequest',
+      'functions/Login',
+    ]) {
+      const { status, body } = await batch([{ method: 'POST', path: `/1/${path}`, body: {} }])
+      assert.deepEqual([status, body.code], [400, 119], path)
+    }
   })
 
   it('ends with logout, everywhere and at once', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { assertError } from '../../harness/clients/class-client.ts'
+import { mailAbout } from '../../harness/people/mail.ts'
 import { newAddress, newPerson, password } from '../../harness/people/people.ts'
 import { keys, request } from '../../harness/service/service.ts'
 
@@ -38,7 +39,8 @@ describe('sign-up', () => {
     const upper = email.toUpperCase()
     const login = request().post('/1/login').set(keys()).send({ username: upper, password })
     assert.equal((await login.expect(200)).body.username, email)
-    assert.equal((await signUp({ username: upper, email: upper })).status, 400)
+    assert.equal((await signUp({ username: upper, email: upper })).status, 201)
+    await mailAbout(email, /already have an account/)
   })
 
   it('lets no client set what is not his', async () => {

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
 import { assertError, classesOf } from '../../harness/clients/class-client.ts'
-import { newAddress, newAdmin, newPerson, type Person, password } from '../../harness/people/people.ts'
+import {
+  newAddress,
+  newAdmin,
+  newPerson,
+  type Person,
+  password,
+  signUp,
+} from '../../harness/people/people.ts'
 import { config, keys, request, service } from '../../harness/service/service.ts'
 
 const login = (email: string) => request().post('/1/login').set(keys()).send({ username: email, password })
@@ -18,7 +25,7 @@ describe('Ehr', () => {
   })
 
   describe('of an account', () => {
-    it('comes with the sign-up, once, for the user alone', async () => {
+    it('comes with the first login, once, for the user alone', async () => {
       const user = await newPerson()
       const ehrId = await ehrOf(user)
       const { body } = await classesOf(user).get('Ehr', ehrId).expect(200)
@@ -29,21 +36,7 @@ describe('Ehr', () => {
       assert.equal((await ehrsAbout(user.mvUid)).length, 1)
     })
 
-    it('comes once when the same sign-up is sent many times at once', async () => {
-      const email = newAddress()
-      const before = await countIn('Ehr', {})
-      const answers = await Promise.all(
-        Array.from({ length: 6 }, () =>
-          request().post('/1/users').set(keys()).send({ username: email, email, password }),
-        ),
-      )
-      assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 400, 400, 400, 400, 400])
-      assert.equal(await countIn('Ehr', {}), before + 1)
-      const winner = answers.find(({ status }) => status === 201)!
-      assert.equal((await ehrsAbout(winner.body.objectId)).length, 1)
-    })
-
-    it('is made up for at the next logins when the sign-up did not get that far', async () => {
+    it('is made up for at the next logins when the first one did not get that far', async () => {
       const user = await newPerson()
       const ehrId = await ehrOf(user)
       await service.db.collection('Ehr').deleteOne({ _id: ehrId as never })
@@ -63,9 +56,7 @@ describe('Ehr', () => {
     })
 
     it('is not for the client to name', async () => {
-      const email = newAddress()
-      const signUp = { username: email, email, password, ehrId: await ehrOf(owner) }
-      assertError(await request().post('/1/users').set(keys()).send(signUp), 142, /ehrId/)
+      assertError(await signUp(newAddress(), { ehrId: await ehrOf(owner) }), 142, /ehrId/)
       const update = request().put(`/1/users/${stranger.mvUid}`).set(stranger.headers)
       assert.notEqual((await update.send({ ehrId: await ehrOf(owner) })).status, 200)
     })

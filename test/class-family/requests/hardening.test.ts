@@ -200,6 +200,6 @@ describe('class family: known classes of defects', () => {
       .post('/1/login')
       .set(keys())
       .send({ username: email, password })
-      .expect(400, /not verified/)
+      .expect(404, /Invalid/)
   })
 })

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { setRole } from '../../../records/ehrs/roles.ts'
 import type { Grant } from '../../../schemas/login.ts'
 import { type Answer, call } from '../clients/path-client.ts'
-import { keys, service } from '../service/service.ts'
+import { keys, request, service } from '../service/service.ts'
 import { followLink, mailTo } from './mail.ts'
 
 export interface Person extends Grant {
@@ -20,6 +20,13 @@ export const password = 'correct horse battery staple'
 
 export const register = (email: string, more: object = {}) =>
   call('POST', '/auth/account/register/password', { email, password, termsAccepted: true, ...more })
+
+/** Signs up in the class family, with whatever else is sent. */
+export const signUp = (email: unknown, more: object = {}) =>
+  request()
+    .post('/1/users')
+    .set(keys())
+    .send({ username: email, email, password, termsAccepted: true, ...more })
 
 export const logIn = (email: string, secret = password) =>
   call('POST', '/auth/login/password', { email, password: secret })

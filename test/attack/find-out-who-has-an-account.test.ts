@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import type { Response } from 'supertest'
+import { logIn, newAddress, newPerson, register, signUp } from '../harness/people/people.ts'
+import { keys, request, service } from '../harness/service/service.ts'
+
+/** What an answer shows, without what differs between any two. */
+const shown = ({ status, body, headers }: Response) => {
+  const { requestId: _, objectId, createdAt, email: _email, ...rest } = body
+  return {
+    status,
+    rest,
+    has: [objectId, createdAt].map((value) => typeof value),
+    heads: Object.keys(headers).sort(),
+  }
+}
+
+const routes: [what: string, ask: (email: string) => Promise<Response>][] = [
+  ['sign-up', (email) => signUp(email)],
+  ['reset', (email) => byClass('requestPasswordReset', { email })],
+  ['verification mail', (email) => byClass('verificationEmailRequest', { email })],
+  ['login', (username) => byClass('login', { username, password: 'a guess' })],
+  ['login by address', (email) => byClass('login', { email, password: 'a guess' })],
+  ['function Login', (username) => byClass('functions/Login', { username, password: 'a guess' })],
+  ['path-family login', (email) => byPath('login/password', { email, password: 'a guess' })],
+  ['path-family reset', (email) => byPath('account/password/reset', { email })],
+  [
+    'path-family registration',
+    (email) =>
+      byPath('account/register/password', { email, password: 'a long password', termsAccepted: true }),
+  ],
+]
+
+async function byClass(path: string, body: object): Promise<Response> {
+  return request().post(`/1/${path}`).set(keys()).send(body)
+}
+
+async function byPath(path: string, body: object): Promise<Response> {
+  return request().post(`/auth/${path}`).send(body)
+}
+
+/** Commands to the database until the answer, the least of a few: others work too. */
+async function work(ask: () => Promise<unknown>): Promise<number> {
+  const counts: number[] = []
+  for (let i = 0; i < 4; i++) {
+    let count = 0
+    const note = () => count++
+    service.client.on('connectionCheckedOut', note)
+    await ask()
+    service.client.off('connectionCheckedOut', note)
+    counts.push(count)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+  }
+  return Math.min(...counts)
+}
+
+describe('attack: whoever wants to know whether somebody has an account', () => {
+  for (const [what, ask] of routes)
+    it(`learns nothing by ${what}: neither by status nor by text`, async () => {
+      const [active, pending] = [(await newPerson()).email, newAddress()]
+      await register(pending)
+      const unknown = shown(await ask(newAddress()))
+      assert.ok(unknown.status < 500, JSON.stringify(unknown))
+      assert.deepEqual(shown(await ask(active)), unknown)
+      assert.deepEqual(shown(await ask(pending)), unknown)
+    })
+
+  it('learns nothing by logging in with what was registered', async () => {
+    const [taken, free] = [(await newPerson()).email, newAddress()]
+    const mine = 'the password of the attacker'
+    for (const email of [taken, free]) await register(email, { password: mine })
+    const login = async (username: string) => shown(await byClass('login', { username, password: mine }))
+    assert.deepEqual(await login(taken), await login(free))
+    const inPathFamily = async (email: string) => {
+      const { status, body } = await logIn(email, mine)
+      return { status, code: body.code, title: body.title }
+    }
+    assert.deepEqual(await inPathFamily(taken), await inPathFamily(free))
+  })
+
+  it('learns nothing by being locked out, also with the right password in between', async () => {
+    const [taken, free, pending] = [(await newPerson()).email, newAddress(), newAddress()]
+    const mine = 'the password of the attacker'
+    for (const email of [taken, pending]) await register(email, { password: mine })
+    const codes = async (username: string) => {
+      const found: string[] = []
+      for (const password of ['a guess', 'a guess', 'a guess', mine, 'a guess', 'a guess', 'a guess']) {
+        const { status, body } = await byClass('login', { username, password })
+        found.push(`${status} ${body.code} ${body.error}`)
+      }
+      return found
+    }
+    const known = await codes(taken)
+    assert.match(known.at(-1) ?? '', /locked/)
+    assert.deepEqual(await codes(free), known)
+    assert.deepEqual(await codes(pending), known)
+  })
+
+  it('learns nothing by the work that an answer takes', async () => {
+    for (const [what, ask] of routes.filter(([name]) => /login|Login/.test(name))) {
+      const taken = (await newPerson()).email
+      assert.equal(await work(() => ask(taken)), await work(() => ask(newAddress())), what)
+    }
+  })
+})
