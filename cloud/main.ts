@@ -1,13 +1,13 @@
 import type Parse from 'parse/node'
-import { announcer } from '../records/ehrs/announce.ts'
 import { CLASS_NAMES, classKind } from '../records/kinds.ts'
-import { acq, acqViolations } from '../records/measurements/acq.ts'
+import { acq, acqViolations } from '../records/measurements/calculations/acq.ts'
 import {
   bloodPressureCondition,
   conditionViolations,
-} from '../records/measurements/blood-pressure-condition.ts'
-import { bmi, bmiViolations } from '../records/measurements/bmi.ts'
+} from '../records/measurements/calculations/blood-pressure-condition.ts'
+import { bmi, bmiViolations } from '../records/measurements/calculations/bmi.ts'
 import { sharedHolders } from '../records/registered/into.ts'
+import { announcer } from '../records/store/announce.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'

@@ -4,10 +4,10 @@ import { Contact, ContactCreate, ContactUpdate, contactFields } from '../../sche
 import { answer } from '../answer/answer.ts'
 import { fieldsOf } from '../answer/representation.ts'
 import { list, pageAs } from '../operation/list.ts'
-import { mounted } from '../operation/mounted.ts'
 import { type Operation, operation } from '../operation/operation.ts'
 import { requireSameId } from '../operation/parameters.ts'
 import { type Mount, mounts, ownerOf, pathOf } from './belongings.ts'
+import { mounted } from './mounts.ts'
 
 const source = 'Endpoints, Profile (persons); Resources and their fields, Contact information'
 const about = { source, access: 'person' } as const

@@ -2,8 +2,8 @@ import type { StoredEhr } from '../../records/ehrs/ehrs.ts'
 import { EhrBody, EhrResource } from '../../schemas/ehr.ts'
 import { answer } from '../answer/answer.ts'
 import { list, pageAs } from '../operation/list.ts'
-import { mounted } from '../operation/mounted.ts'
 import { operation } from '../operation/operation.ts'
+import { mounted } from './mounts.ts'
 
 const source = 'Endpoints, EHR data; Endpoints, Medical data'
 

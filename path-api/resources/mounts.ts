@@ -1,4 +1,3 @@
-import { mounted } from '../operation/mounted.ts'
 import type { Operation } from '../operation/operation.ts'
 
 /** Where the operations on EHRs are mounted that both path prefixes offer. */
@@ -12,6 +11,10 @@ const mounts: readonly Mount[] = [
   { base: '/ehr', of: '' },
   { base: '/med', of: 'Medical' },
 ]
+
+/** The same operations at each of several places, which differ in their paths and their operations' ids. */
+export const mounted = <M>(places: readonly M[], ...operations: ((place: M) => Operation)[]): Operation[] =>
+  places.flatMap((place) => operations.map((make) => make(place)))
 
 /** The same operations, below /ehr and below /med. */
 export const inBoth = (...operations: ((mount: Mount) => Operation)[]): Operation[] =>

@@ -8,9 +8,9 @@ import {
 } from '../../schemas/participation.ts'
 import { answer } from '../answer/answer.ts'
 import { list, pageAs } from '../operation/list.ts'
-import { mounted } from '../operation/mounted.ts'
 import { operation } from '../operation/operation.ts'
 import { requireSameId } from '../operation/parameters.ts'
+import { mounted } from './mounts.ts'
 
 const source = 'Endpoints, EHR data; Endpoints, Medical data'
 

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { quantity, unit } from '../../../schemas/common.ts'
 import type { Values } from '../../registered/kind.ts'
-import { bmiOf } from '../bmi.ts'
+import { bmiOf } from '../calculations/bmi.ts'
 import { measurement } from '../measurement.ts'
 import { quantityViolations } from '../ranges.ts'
 import { allOrNone, isThere } from '../together.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { acq, acqViolations, fev1Item, relieverItem } from '../../../records/measurements/acq.ts'
+import { acq, acqViolations, fev1Item, relieverItem } from '../../../records/measurements/calculations/acq.ts'
 import type { AcqResult } from '../../../schemas/acq.ts'
 import { corpus } from '../../harness/corpus.ts'
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import {
   bloodPressureCondition,
   conditionViolations,
-} from '../../../records/measurements/blood-pressure-condition.ts'
+} from '../../../records/measurements/calculations/blood-pressure-condition.ts'
 import type { ConditionParams } from '../../../schemas/blood-pressure-condition.ts'
 import { corpus } from '../../harness/corpus.ts'
 

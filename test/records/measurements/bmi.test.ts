@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { adultCategory, bmi, bmiViolations } from '../../../records/measurements/bmi.ts'
+import { adultCategory, bmi, bmiViolations } from '../../../records/measurements/calculations/bmi.ts'
 import { corpus } from '../../harness/corpus.ts'
 
 interface Vectors {

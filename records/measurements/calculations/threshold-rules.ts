@@ -5,10 +5,10 @@ import {
   Limits,
   Preset,
   ThresholdSet,
-} from '../../schemas/blood-pressure-condition.ts'
-import { checkOf } from '../../schemas/registry.ts'
-import type { Violation } from '../../schemas/violation.ts'
-import { isUnitOf, unitNames } from './units.ts'
+} from '../../../schemas/blood-pressure-condition.ts'
+import { checkOf } from '../../../schemas/registry.ts'
+import type { Violation } from '../../../schemas/violation.ts'
+import { isUnitOf, unitNames } from '../units.ts'
 
 type Thresholds = ConditionParams['thresholds']
 

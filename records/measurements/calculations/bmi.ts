@@ -1,7 +1,7 @@
-import type { BmiParams, BmiResult } from '../../schemas/bmi.ts'
-import type { Violation } from '../../schemas/violation.ts'
-import { quantityViolations } from './ranges.ts'
-import { convert, rounded } from './units.ts'
+import type { BmiParams, BmiResult } from '../../../schemas/bmi.ts'
+import type { Violation } from '../../../schemas/violation.ts'
+import { quantityViolations } from '../ranges.ts'
+import { convert, rounded } from '../units.ts'
 
 const ADULT_CATEGORIES = [
   [16, 'severe-thinness'],

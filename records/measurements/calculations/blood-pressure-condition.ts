@@ -3,12 +3,12 @@ import type {
   Bounds,
   ConditionParams,
   ConditionResult,
-} from '../../schemas/blood-pressure-condition.ts'
-import type { Violation } from '../../schemas/violation.ts'
+} from '../../../schemas/blood-pressure-condition.ts'
+import type { Violation } from '../../../schemas/violation.ts'
+import { diastolicViolations, quantityViolations } from '../ranges.ts'
+import { convert, rounded } from '../units.ts'
 import { thresholdSet } from './blood-pressure-thresholds.ts'
-import { diastolicViolations, quantityViolations } from './ranges.ts'
 import { thresholdViolations } from './threshold-rules.ts'
-import { convert, rounded } from './units.ts'
 
 const within = (value: number, { gt, gte, lt, lte }: Bounds): boolean =>
   (gt === undefined || value > gt) &&

@@ -4,7 +4,7 @@ import type {
   Limits,
   PresetName,
   ThresholdSet,
-} from '../../schemas/blood-pressure-condition.ts'
+} from '../../../schemas/blood-pressure-condition.ts'
 
 const always = { gt: 0 }
 

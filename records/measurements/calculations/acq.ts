@@ -1,6 +1,6 @@
-import type { AcqParams, AcqResult } from '../../schemas/acq.ts'
-import type { Violation } from '../../schemas/violation.ts'
-import { rounded } from './units.ts'
+import type { AcqParams, AcqResult } from '../../../schemas/acq.ts'
+import type { Violation } from '../../../schemas/violation.ts'
+import { rounded } from '../units.ts'
 
 /** Scores the answers; null stands for an item without an answer, and there is no rule to fill it in. */
 function scored(items: readonly (number | null)[]): AcqResult {

@@ -1,11 +1,11 @@
 import type { Filter } from 'mongodb'
-import type { Access } from '../store/audit/trail.ts'
-import { createGroups } from '../store/batching/group.ts'
-import { createLookup, type Lookup } from '../store/batching/lookup.ts'
-import type { Caller } from '../store/documents/caller.ts'
-import type { ParseDocument } from '../store/documents/parse-format.ts'
-import { type Change, changeOf, keepChanges } from '../store/writing/history.ts'
-import type { Records } from '../store/writing/transaction.ts'
+import type { Access } from './audit/trail.ts'
+import { createGroups } from './batching/group.ts'
+import { createLookup, type Lookup } from './batching/lookup.ts'
+import type { Caller } from './documents/caller.ts'
+import type { ParseDocument } from './documents/parse-format.ts'
+import { type Change, changeOf, keepChanges } from './writing/history.ts'
+import type { Records } from './writing/transaction.ts'
 
 /** A write that Parse Server is about to do. */
 interface AnnouncedWrite {
