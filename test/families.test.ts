@@ -35,7 +35,7 @@ describe('both families', () => {
   }
 
   for (const name of KIND_NAMES) {
-    const { at, told, dates, change, history } = kinds[name]
+    const { at, told, dates, change, history, deletes } = kinds[name]
     const ehrOf = (id: string) => (name === 'Ehr' ? id : place.ehrId)
 
     describe(`share the ${name}`, () => {
@@ -131,7 +131,7 @@ describe('both families', () => {
         refused(await again, 404, 'not-found')
       })
 
-      if (name === 'Ehr' || name === 'Event')
+      if (deletes)
         it('deleted by the path family, as it was seen', async () => {
           const owner = name === 'Ehr' ? await newPatient() : patient
           const id = name === 'Ehr' ? owner.ehrId : String((await createByPath(owner, name, place)).id)

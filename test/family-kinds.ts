@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { type ClassName, classes } from '../records/kinds.ts'
+import { type ClassName, classes, classKind } from '../records/kinds.ts'
+import { classForm } from '../schemas/forms/class-form.ts'
+import { addition, exampleBody, exampleChange, isOffered, placeOf, SHARED } from './harness/care/kinds.ts'
 import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
 import { classesOf, moment } from './harness/clients/class-client.ts'
 import { type Answer, etagOf, ok } from './harness/clients/path-client.ts'
@@ -32,47 +34,40 @@ interface Kind {
   /** The same dates in the body. */
   dates: Shown
   /** Absent: nothing of it can change. */
-  change?: Shown
-  /** Whether its history is shown. */
-  history?: true
+  change: Shown | undefined
+  /** What else the path family offers of one. */
+  shows: boolean
+  history: boolean
+  deletes: boolean
 }
 
-const dueDate = '2026-06-30'
-const part = {
-  told: { name: 'One', description: 'Two', notes: 'Three' },
-  dates: { dueDate },
-  change: { notes: 'changed' },
-  history: true,
-} as const
+function kindOf(name: ClassName): Kind {
+  const operation = addition(name)
+  assert.ok(operation)
+  const body = exampleBody(name)
+  const isTime = (value: unknown) => /^\d{4}-\d\d-\d\d(T.*Z)?$/.test(String(value))
+  const split = (dated: boolean) =>
+    Object.fromEntries(Object.entries(body).filter(([, value]) => isTime(value) === dated))
+  return {
+    at: (place) =>
+      operation.path.replace(
+        /\{(\w+)\}/g,
+        (_, id) => place[id === 'careplanId' ? 'carePlanId' : (id as 'ehrId')],
+      ),
+    told: split(false),
+    dates: split(true),
+    object: (place) => ({ ...placeOf(name, place), ...classForm(classKind(name).fields, split(true)) }),
+    change: exampleChange(name),
+    shows: isOffered('get', operation),
+    history: isOffered('get', operation, '/history'),
+    deletes: isOffered('delete', operation),
+  }
+}
 
-export const kinds = {
-  Ehr: { at: () => '/med/ehr', told: { subjectId: 'patient 12' }, dates: {}, object: () => ({}) },
-  CarePlan: {
-    ...part,
-    at: ({ ehrId }) => `/med/${ehrId}/careplan`,
-    object: ({ ehrId }) => ({ ehrId, dueDate: day(dueDate) }),
-  },
-  Goal: {
-    ...part,
-    at: ({ ehrId, carePlanId }) => `/med/${ehrId}/careplan/${carePlanId}/goal`,
-    object: ({ ehrId, carePlanId }) => ({ ehrId, carePlanId, dueDate: day(dueDate) }),
-  },
-  Task: {
-    ...part,
-    at: ({ ehrId, carePlanId, goalId }) => `/med/${ehrId}/careplan/${carePlanId}/goal/${goalId}/task`,
-    object: (place) => ({ ...place, dueDate: day(dueDate) }),
-  },
-  Event: {
-    at: ({ ehrId }) => `/med/${ehrId}/event`,
-    told: { type: 'visit', title: 'One', participants: [{ mvUid: 'bW81kPzQ7e', status: 'INVITED' }] },
-    dates: { start: '2026-03-01T08:30:00.000Z' },
-    object: ({ ehrId }) => ({ ehrId, start: moment('2026-03-01T08:30:00.000Z') }),
-    change: { title: 'changed' },
-  },
-} satisfies Partial<Record<ClassName, Kind>> as Record<string, Kind> as Record<KindName, Kind>
+export const kinds = Object.fromEntries(SHARED.map((name) => [name, kindOf(name)])) as Record<ClassName, Kind>
 
-export type KindName = 'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event'
-export const KIND_NAMES = Object.keys(kinds) as KindName[]
+export type KindName = ClassName
+export const KIND_NAMES = SHARED
 /** Those with a status. */
 export const PARTS = ['CarePlan', 'Goal', 'Task'] as const
 
@@ -86,8 +81,11 @@ export async function newPlace(): Promise<{ patient: Patient; place: Place }> {
   }
 }
 
-export const createByPath = async (who: Person, name: KindName, place: Place): Promise<Shown> =>
-  ok(await who.call('POST', kinds[name].at(place), { ...kinds[name].told, ...kinds[name].dates }), 201)
+export async function createByPath(who: Person, name: KindName, place: Place): Promise<Shown> {
+  const { at, told, dates } = kinds[name]
+  const named = 'carePlanId' in classKind(name).body.properties && { carePlanId: place.carePlanId }
+  return ok(await who.call('POST', at(place), { ...told, ...dates, ...named }), 201)
+}
 
 export async function createByClass(who: Person, name: KindName, place: Place): Promise<Shown> {
   const { body } = await byClass(who).post(name, { ...kinds[name].told, ...kinds[name].object(place) })

@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { kinds } from '../../records/kinds.ts'
 import type { AuditEntry } from '../../records/store/audit/trail.ts'
 import type { Language } from '../../schemas/code-lists.ts'
 import { id } from '../../schemas/common.ts'
@@ -140,6 +141,10 @@ interface Accesses {
   ehrId: string
 }
 
+/** What a kind of record is called; a name that no kind has stands for itself. */
+const kindWords = (collection: string, language: Language): string =>
+  kinds.find((kind) => kind.collection === collection)?.words[language] ?? collection
+
 function accessPage(language: Language, { items, next, names, own, ehrId }: Accesses) {
   const say = (name: string) => wordsFor(language, name)
   const link = (more: Record<string, string>) =>
@@ -148,7 +153,7 @@ function accessPage(language: Language, { items, next, names, own, ehrId }: Acce
     ({ at, userId, action, type, outcome, application }) => markup`<tr>
 <td><time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')}</time></td>
 <th scope="row">${names.get(userId) ?? userId}</th>
-<td>${`${say(type)}: ${say(action)} ${say(outcome)}`.trim()}</td><td>${application}</td></tr>`,
+<td>${`${kindWords(type, language)}: ${say(action)} ${say(outcome)}`.trim()}</td><td>${application}</td></tr>`,
   )
   const heads = ['when', 'who', 'what', 'through'].map((name) => markup`<th scope="col">${say(name)}</th>`)
   const older =

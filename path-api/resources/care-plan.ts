@@ -41,6 +41,7 @@ export const carePlans = inBoth(
   ({ base, of }) =>
     operation({
       id: `create${of}CarePlan`,
+      kind: 'CarePlan',
       method: 'post',
       path: `${base}/{ehrId}/careplan`,
       summary: 'Create a care plan',

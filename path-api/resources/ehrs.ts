@@ -37,6 +37,7 @@ export const ehrs = [
     ({ path, of }) =>
       operation({
         id: `create${of}Ehr`,
+        kind: 'Ehr',
         method: 'post',
         path,
         summary: 'Create an EHR',

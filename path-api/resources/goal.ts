@@ -31,6 +31,7 @@ export const goals = [
     ({ base, of }) =>
       operation({
         id: `add${of}Goal`,
+        kind: 'Goal',
         method: 'post',
         path: `${base}/{ehrId}/careplan/{careplanId}/goal`,
         summary: 'Add a goal to a care plan',

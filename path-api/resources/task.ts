@@ -55,6 +55,7 @@ export const tasks = inBoth(
   ({ base, of }) =>
     operation({
       id: `add${of}Task`,
+      kind: 'Task',
       method: 'post',
       path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task`,
       summary: 'Add a task to a goal',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { exampleOf } from '../../path-api/documentation/example.ts'
 import type { Access } from '../../path-api/operation/access.ts'
-import { CLASS_NAMES, type ClassName, classes } from '../../records/kinds.ts'
+import { CLASS_NAMES, type ClassName, classes, classKind } from '../../records/kinds.ts'
 import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../harness/care/cast.ts'
 import { ok } from '../harness/clients/path-client.ts'
 import { keys, request } from '../harness/service/service.ts'
@@ -16,6 +16,7 @@ const inPlan = {
   delete: 'plan:write',
 } as const
 const inEhr = { create: 'ehr:write', read: 'ehr:read', update: 'ehr:write', delete: 'ehr:write' } as const
+const alone = { create: 'user', read: 'ehr:read', update: 'ehr:write', delete: 'ehr:subject' } as const
 
 interface Row {
   className: ClassName
@@ -24,21 +25,18 @@ interface Row {
   place: string[]
 }
 
-const placeOf = (className: ClassName) =>
-  ['ehrId', 'carePlanId', 'goalId'].filter((name) => name in classes[className].create.properties)
-const special: Partial<Record<ClassName, Record<Action, Access>>> = {
-  Ehr: { create: 'user', read: 'ehr:read', update: 'ehr:write', delete: 'ehr:subject' },
-  CarePlan: { ...inPlan, create: 'ehr:write' },
+/** By what a kind is registered in; a care plan itself is made in an EHR, and is the plan's from then on. */
+function rowsOf(className: ClassName): [string, Row][] {
+  const { registeredIn, place } = classKind(className)
+  const row = (access: Row['access'], ids = Object.keys(place)) => ({ className, access, place: ids })
+  if (className === 'CarePlan') return [[className, row({ ...inPlan, create: 'ehr:write' })]]
+  if (registeredIn === 'none') return [[className, row(alone)]]
+  if (registeredIn === 'EHR') return [[className, row(inEhr)]]
+  const ofEhr: [string, Row][] =
+    registeredIn === 'either' ? [[`${className} of the EHR`, row(inEhr, ['ehrId'])]] : []
+  return [[className, row(inPlan)], ...ofEhr]
 }
-const rows: Record<string, Row> = {
-  ...Object.fromEntries(
-    CLASS_NAMES.map((className) => [
-      className,
-      { className, access: special[className] ?? inPlan, place: placeOf(className) },
-    ]),
-  ),
-  'Event of the EHR': { className: 'Event', access: inEhr, place: ['ehrId'] },
-}
+const rows: Record<string, Row> = Object.fromEntries(CLASS_NAMES.flatMap(rowsOf))
 
 /** A class's examples, placed; whatever is done to a status changes more than who may do it. */
 function bodyOf({ className, place }: Row, of: 'create' | 'update', ids: Ids): Record<string, unknown> {

@@ -22,6 +22,7 @@ export interface Place {
   eventId?: string
   participationId?: string
   pressureId?: string
+  recordId?: string
 }
 
 /** Something that there can be in an EHR: how it is made, and what its id is called. */

@@ -1,5 +1,18 @@
+import { CLASS_NAMES, type ClassName, classKind } from '../../records/kinds.ts'
+import { addition, exampleBody, exampleChange, exampleObject, placeOf } from '../harness/care/kinds.ts'
+import { isFullSize } from '../harness/size.ts'
 import type { Part, Place } from './clinic.ts'
 import type { Call } from './victim/victim.ts'
+
+/** What is tried by hand, below. */
+const BY_HAND: readonly ClassName[] = ['Ehr', 'CarePlan', 'Goal', 'Task']
+const OTHERS = CLASS_NAMES.filter((name) => !BY_HAND.includes(name))
+const placeOfKind = (name: ClassName) => classKind(name).registeredIn
+
+/** The kinds that are like any other. At the usual size the last one of each place that they can be registered in. */
+const PLAIN = isFullSize
+  ? OTHERS
+  : OTHERS.filter((name, i) => !OTHERS.slice(i + 1).some((other) => placeOfKind(other) === placeOfKind(name)))
 
 /** A clinical write of one of the families. */
 export interface Write {
@@ -11,7 +24,7 @@ export interface Write {
    * Its transaction is shared with other writes of this collection, so that one that is stopped in it stops those, too;
    * who does not say so is only tried in vain more often.
    */
-  shares?: 'CarePlan' | 'Goal' | 'Task' | 'Event'
+  shares?: ClassName
   /** Parse gives the id: sent again, this makes another one. */
   makesAnother?: true
 }
@@ -126,20 +139,33 @@ const pathFamily: Write[] = [
     given: [...planned, settings],
     ask: (place) => post(ofPlan(place, '/settings'), { colour: 'red' }),
   },
-  part('add an event', planned, event, 'Event'),
-  {
-    name: 'replace an event',
-    given: [...planned, event],
-    ask: (place) => put(inEhr(place, `/event/${place.eventId}`), { ...visit, title: 'A longer visit' }),
-    shares: 'Event',
-  },
-  {
-    name: 'delete an event',
-    given: [...planned, event],
-    ask: (place) => remove(inEhr(place, `/event/${place.eventId}`)),
-    shares: 'Event',
-  },
+  ...PLAIN.flatMap(ofKind),
 ]
+
+/** The plain operations of a kind. */
+function ofKind(name: ClassName): Write[] {
+  const operation = addition(name)
+  if (!operation) return []
+  const path = ({ ehrId = '' }: Place) => operation.path.replace('{ehrId}', ehrId)
+  const body = (place: Place) => ({ ...exampleBody(name), carePlanId: place.carePlanId })
+  const made: Part = { make: (place) => post(path(place), body(place)), id: 'recordId' }
+  const one = (place: Place) => `${path(place)}/${place.recordId}`
+  return [
+    { name: `add a ${name}`, given: planned, ask: made.make, shares: name },
+    {
+      name: `replace a ${name}`,
+      given: [...planned, made],
+      ask: (place) => put(one(place), { ...body(place), ...exampleChange(name) }),
+      shares: name,
+    },
+    {
+      name: `delete a ${name}`,
+      given: [...planned, made],
+      ask: (place) => remove(one(place)),
+      shares: name,
+    },
+  ]
+}
 
 interface OfClass {
   name: string
@@ -184,10 +210,7 @@ const inClass = (name: string, part: Part, fields: object): Part => ({
 const planInClass = inClass('CarePlan', plan, { name: 'A plan' })
 const goalInClass = inClass('Goal', goal, { name: 'A goal' })
 const taskInClass = inClass('Task', task, { name: 'A task' })
-const eventInClass = inClass('Event', event, { ...visit, start: moment(visit.start) })
 const notes = { notes: 'Changed' }
-const longer = { title: 'A longer visit' }
-const higher = { systolic: 140 }
 
 const classFamily: Write[] = [
   {
@@ -208,15 +231,17 @@ const classFamily: Write[] = [
       crowd: [...filled, secondTask],
     },
     { name: 'Task', id: 'taskId', given: [...planned, goal], made: taskInClass, change: notes },
-    { name: 'Event', id: 'eventId', given: planned, made: eventInClass, change: longer, closes: false },
-    {
-      name: 'BloodPressure',
-      id: 'pressureId',
+    ...PLAIN.map((name) => ({
+      name,
+      id: 'recordId',
       given: planned,
-      made: pressure,
-      change: higher,
+      made: {
+        make: (place: Place) => post(at(name), { ...exampleObject(name), ...placeOf(name, place) }),
+        id: 'recordId',
+      },
+      change: exampleChange(name),
       closes: false,
-    },
+    })),
   ].flatMap((one) => ofClass(one as OfClass)),
 ]
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
 import { sweepRemovals } from '../../../records/ehrs/removal.ts'
-import { contents } from '../../../records/kinds.ts'
+import { CLASS_NAMES, contents } from '../../../records/kinds.ts'
 import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
+import { exampleObject, placeOf } from '../../harness/care/kinds.ts'
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
 import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
@@ -53,4 +54,34 @@ describe('the work of the database', () => {
     assert.ok(commands.length > 40)
     await assertNoScan(commands)
   })
+})
+
+describe('the work of the database for every class', () => {
+  let user: Person
+  let ids: { ehrId: string; carePlanId: string; goalId: string }
+
+  before(async () => {
+    user = await newPerson()
+    const plan = await newPlan(user)
+    const { objectId } = (
+      await classesOf(user)
+        .post('Goal', { ...plan, name: 'x' })
+        .expect(201)
+    ).body
+    ids = { ...plan, goalId: objectId }
+  })
+
+  for (const name of CLASS_NAMES)
+    it(`finds each ${name} by what it is registered in`, async () => {
+      const { post, get, list } = classesOf(user)
+      const where = placeOf(name, ids)
+      const { objectId } = (await post(name, { ...exampleObject(name), ...where }).expect(201)).body
+      const commands = await commandsOf(async () => {
+        await get(name, objectId).expect(200)
+        for (const [id, value] of Object.entries(where)) await list(name, { [id]: value }).expect(200)
+        await list(name, {}).expect(200)
+      })
+      assert.ok(commands.length > Object.keys(where).length)
+      await assertNoScan(commands)
+    })
 })
