@@ -1,6 +1,6 @@
 import { Custom as CustomForms } from '../schemas/custom.ts'
 import { Ehr as EhrForms } from '../schemas/ehr.ts'
-import { CarePlan, Goal, Task } from './care-plans/contents/kinds.ts'
+import { CarePlan, Goal, Task } from './care-plans/contents/plan-kinds.ts'
 import { Participation } from './care-plans/participants/participants.ts'
 import { PlanSettings } from './care-plans/settings.ts'
 import { Event } from './events/event.ts'

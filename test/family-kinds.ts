@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ClassName, classes, classKind } from '../records/kinds.ts'
 import { classForm } from '../schemas/forms/class-form.ts'
-import { addition, exampleBody, exampleChange, isOffered, placeOf, SHARED } from './harness/care/kinds.ts'
+import { addition, exampleBody, exampleChange, isOffered, placeOf, SHARED } from './harness/care/examples.ts'
 import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
 import { classesOf, moment } from './harness/clients/class-client.ts'
 import { type Answer, etagOf, ok } from './harness/clients/path-client.ts'

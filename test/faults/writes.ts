@@ -1,5 +1,5 @@
 import { CLASS_NAMES, type ClassName, classKind } from '../../records/kinds.ts'
-import { addition, exampleBody, exampleChange, exampleObject, placeOf } from '../harness/care/kinds.ts'
+import { addition, exampleBody, exampleChange, exampleObject, placeOf } from '../harness/care/examples.ts'
 import { isFullSize } from '../harness/size.ts'
 import type { Part, Place } from './clinic.ts'
 import type { Call } from './victim/victim.ts'

@@ -3,7 +3,7 @@ import { Closable } from '../../registered/closable.ts'
 import type { Holders } from '../../registered/registered.ts'
 import type { Saved } from '../../store/documents/parse-format.ts'
 import type { Records } from '../../store/writing/transaction.ts'
-import { CarePlan, Goal, Task } from './kinds.ts'
+import { CarePlan, Goal, Task } from './plan-kinds.ts'
 
 export type StoredPlan = Saved<Static<typeof CarePlan.schema>>
 export type StoredGoal = Saved<Static<typeof Goal.schema>>

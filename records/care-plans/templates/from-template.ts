@@ -6,7 +6,7 @@ import type { Violation } from '../../../schemas/violation.ts'
 import { refuseViolations } from '../../registered/refusals.ts'
 import { set } from '../../registered/registered.ts'
 import { judgeNew } from '../../registered/rules.ts'
-import { Goal, Task } from '../contents/kinds.ts'
+import { Goal, Task } from '../contents/plan-kinds.ts'
 
 /** A plan about to be made, with its goals and their tasks. */
 export interface NewPlan {
