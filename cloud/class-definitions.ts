@@ -29,8 +29,8 @@ const SCALARS: Record<string, Field['type']> = {
 }
 
 function fieldOf(schema: TSchema): Field {
-  const isMoment = schema.properties?.__type !== undefined
-  const type = isMoment ? 'Date' : (SCALARS[schema.type] ?? 'Object')
+  const isDate = schema.properties?.__type !== undefined
+  const type = isDate ? 'Date' : (SCALARS[schema.type] ?? 'Object')
   return { type, ...(schema.default !== undefined && { defaultValue: schema.default }) }
 }
 
