@@ -13,7 +13,10 @@ export const ClosingStatusEnum = oneOf(
   'How it was closed; it stays that way',
 )
 
-export const AccessEnum = oneOf(['READ', 'WRITE'], 'Whether the participant may also write')
+export const AccessEnum = oneOf(
+  ['READ', 'WRITE', 'MANAGE'],
+  'WRITE: also writes; MANAGE: also says who takes part, and how',
+)
 
 export const ParticipationStatusEnum = oneOf(
   ['ACTIVE', 'ARCHIVED'],

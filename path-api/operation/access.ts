@@ -59,6 +59,9 @@ export const rules = {
   'plan:write': {
     who: 'the subject of the EHR, those who write it, and the participants who write the care plan',
   },
+  'plan:manage': {
+    who: 'the subject of the EHR, those who write it, and the participants who manage the care plan',
+  },
   admin: {
     who: 'administrators',
     permits: (principal) => {

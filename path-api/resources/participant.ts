@@ -62,7 +62,7 @@ const adding = ({ path, of }: Mount) =>
       'The participant sees the plan and what is registered in it, of the EHR what belongs to no plan, and nothing of ' +
       'its other plans. A mail says so, without telling about whom or what.',
     source,
-    access: 'plan:write',
+    access: 'plan:manage',
     body: ParticipationBody,
     reply: [201, ParticipationResource, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
@@ -96,7 +96,7 @@ const updating = ({ path, of }: Mount) =>
     path: `${path}/{participationId}`,
     summary: 'Replace what a participant may do and when',
     source,
-    access: 'plan:write',
+    access: 'plan:manage',
     body: ParticipationReplacement,
     reply: [200, ParticipationResource, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
@@ -114,7 +114,7 @@ const archiving = ({ path, of }: Mount) =>
     path: `${path}/{participationId}`,
     summary: 'Archive a participant: kept, without access',
     source,
-    access: 'plan:write',
+    access: 'plan:manage',
     reply: [204],
     handle: ({ params }, { caller, carePlans, ifMatch }) =>
       carePlans.participants.archive(caller, keyOf(params), { ifMatch }),

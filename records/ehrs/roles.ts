@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
 import type { Database } from '../store/documents/database.ts'
 import { type ParseDocument, storedPermissions } from '../store/documents/parse-format.ts'
-import { ehrRole, planRole } from './access.ts'
+import { ehrRole, type PlanRight, planRole } from './access.ts'
 
 /** A row of one of Parse's join collections: a role (owning) holds a user or a child role (related). */
 interface Membership {
@@ -105,7 +105,7 @@ export async function setPlanRole(
   database: Database,
   session: ClientSession,
   userId: string,
-  { ehrId, carePlanId, right }: { ehrId: string; carePlanId: string; right: 'read' | 'write' },
+  { ehrId, carePlanId, right }: { ehrId: string; carePlanId: string; right: PlanRight },
   held: boolean,
 ): Promise<void> {
   const name = planRole(carePlanId, right)

@@ -1,5 +1,5 @@
 import type { Db, Document } from 'mongodb'
-import { ehrRole, planRole } from '../../records/ehrs/access.ts'
+import { ehrRole, ehrRoles, planRoles } from '../../records/ehrs/access.ts'
 import { kinds } from '../../records/kinds.ts'
 
 /** Everything that the database holds, by collection. */
@@ -62,9 +62,8 @@ export function seen(state: State, subjectId: string): string[] {
 
 /** Of roles that grant something: who holds them, and whether they are as Parse Server needs them. */
 function members(state: State, ehrIds: string[], planIds: string[]): string[] {
-  const rights = ['read', 'write'] as const
-  const ofPlans = planIds.flatMap((id) => rights.map((right) => planRole(id, right)))
-  const ofEhr = ehrIds.flatMap((id) => rights.map((right) => ehrRole(id, right)))
+  const ofPlans = planIds.flatMap(planRoles)
+  const ofEhr = ehrIds.flatMap(ehrRoles)
   const roles = new Set(all(state, '_Role').map(({ _id }) => String(_id)))
   const within = new Set(
     all(state, '_Join:roles:_Role').map(({ owningId, relatedId }) => `${relatedId} in ${owningId}`),

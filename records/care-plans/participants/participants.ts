@@ -9,11 +9,12 @@ import {
 import type { Violation } from '../../../schemas/violation.ts'
 import type { SendMail } from '../../accounts/user/mails.ts'
 import { stateOf, type User, usersOf } from '../../accounts/user/user.ts'
+import { managedPermissions, type PlanRight } from '../../ehrs/access.ts'
 import { setPlanRole } from '../../ehrs/roles.ts'
 import { type PlanPlace, requireWritablePlan, takeTurn } from '../../registered/into.ts'
 import { auditingRefusal, refuseViolations } from '../../registered/refusals.ts'
 import { set, type Writing } from '../../registered/registered.ts'
-import type { Caller } from '../../store/documents/caller.ts'
+import { type Caller, isPermitted } from '../../store/documents/caller.ts'
 import { documentsOf, together } from '../../store/documents/database.ts'
 import type { ParseDocument, Saved } from '../../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../../store/reading/listing.ts'
@@ -37,6 +38,13 @@ export const Participation = {
   indexes: [{ key: { carePlanId: 1, mvUid: 1 } }, { key: { ehrId: 1 } }, { key: { changesAt: 1 } }],
 } as const
 
+/** The access that puts a participant into a role of the plan. */
+const GIVEN_BY: Record<PlanRight, readonly unknown[]> = {
+  read: ['READ'],
+  write: ['WRITE', 'MANAGE'],
+  manage: ['MANAGE'],
+}
+
 /** Participations that are brought up to date in one go. */
 const STEP = 100
 
@@ -46,7 +54,7 @@ interface Key extends PlanPlace {
 
 /**
  * Who takes part in the care plans. A participation that is active, begun and not ended puts the user into the plan's
- * role for reading or for writing; the memberships are written together with it, and once more when its time comes.
+ * roles for reading, writing or managing; the memberships are written together with it, and once more when its time comes.
  */
 export class Participants {
   readonly #records: Records
@@ -83,7 +91,7 @@ export class Participants {
     return this.#store.get(caller, key)
   }
 
-  /** @throws NotFound; Forbidden for one who may only read the plan; RuleViolated */
+  /** @throws NotFound; Forbidden for one who does not manage the plan; RuleViolated */
   create(
     caller: Caller,
     place: PlanPlace,
@@ -107,7 +115,9 @@ export class Participants {
     body: ParticipationBody,
     id: string,
   ): Promise<StoredParticipation> {
-    const permissions = await requireWritablePlan(this.#records, tx, caller, place)
+    const ofPlan = await requireWritablePlan(this.#records, tx, caller, place)
+    const permissions = managedPermissions(ofPlan, place.carePlanId)
+    if (!isPermitted(permissions.write, caller)) throw new ServiceError('Forbidden')
     await takeTurn(this.#records, tx, place.ehrId)
     const start = this.#records.clock().toISOString()
     const wanted = { start, ...set(body), ...place, status: 'ACTIVE' as const }
@@ -258,11 +268,8 @@ export class Participants {
       .toArray()
     const now = this.#records.clock()
     const given = all.filter((one) => givesAccess(timesOf(one), now)).map(({ access }) => access)
-    for (const [right, access] of [
-      ['read', 'READ'],
-      ['write', 'WRITE'],
-    ] as const) {
-      const held = given.includes(access)
+    for (const right of ['read', 'write', 'manage'] as const) {
+      const held = given.some((access) => GIVEN_BY[right].includes(access))
       await setPlanRole(this.#records, session, mvUid, { ehrId, carePlanId, right }, held)
     }
   }

@@ -21,6 +21,7 @@ export const callers = [
   'admin',
   'reader',
   'writer',
+  'manager',
   'keeper',
   'subject',
 ] as const
@@ -29,16 +30,17 @@ export type CallerName = (typeof callers)[number]
 export type Verdict = 'done' | 401 | 403 | 404
 
 const done = 'done'
-const participants = { otherReader: 403, otherWriter: 403, reader: 403, writer: 403 } as const
+const participants = { otherReader: 403, otherWriter: 403, reader: 403, writer: 403, manager: 403 } as const
 const rule: Partial<Record<Access, Partial<Record<CallerName, 'done' | 403>>>> = {
   'ehr:read': {
-    ...{ subject: done, keeper: done, reader: done, writer: done },
+    ...{ subject: done, keeper: done, reader: done, writer: done, manager: done },
     ...{ otherReader: done, otherWriter: done },
   },
   'ehr:write': { subject: done, keeper: done, ...participants },
   'ehr:subject': { subject: done, admin: done, keeper: 403, ...participants },
-  'plan:read': { subject: done, keeper: done, reader: done, writer: done },
-  'plan:write': { subject: done, keeper: done, reader: 403, writer: done },
+  'plan:read': { subject: done, keeper: done, manager: done, writer: done, reader: done },
+  'plan:write': { subject: done, keeper: done, manager: done, writer: done, reader: 403 },
+  'plan:manage': { subject: done, keeper: done, manager: done, writer: 403, reader: 403 },
 }
 
 /** The one table of who may do what, for both families. What is not in it does not exist for the caller. */
@@ -69,6 +71,7 @@ export async function newCast(): Promise<Cast> {
     'otherWriter',
     'reader',
     'writer',
+    'manager',
     'keeper',
   ]
   const made = await Promise.all(names.map(async (name) => [name, await newPerson()] as const))
@@ -77,10 +80,8 @@ export async function newCast(): Promise<Cast> {
     subject: patient,
     admin: await newAdmin(),
   }
-  const { connection, archived, otherReader, otherWriter, reader, writer, keeper } = people as Record<
-    CallerName,
-    Person
-  >
+  const { connection, archived, otherReader, otherWriter, reader, writer, manager, keeper } =
+    people as Record<CallerName, Person>
   const other = await newPlan(patient)
   await letIn(other, otherReader, 'read')
   await letIn(other, otherWriter, 'write')
@@ -105,6 +106,7 @@ export async function newCast(): Promise<Cast> {
     const add = async ({ mvUid }: Person, access: string): Promise<string> =>
       ok(await patient.call('POST', `${plan}/participant`, { mvUid, access }), 201).participationId
     await add(writer, 'WRITE')
+    await add(manager, 'MANAGE')
     const participationId = await add(reader, 'READ')
     ok(await patient.call('DELETE', `${plan}/participant/${await add(archived, 'WRITE')}`), 204)
     const event = { carePlanId: careplanId, type: 'visit', title: 'Visit', start: '2026-03-01T08:30:00Z' }

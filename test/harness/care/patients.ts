@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { PlanRight } from '../../../records/ehrs/access.ts'
 import { setPlanRole } from '../../../records/ehrs/roles.ts'
 import { ok } from '../clients/path-client.ts'
 import { newPerson, type Person } from '../people/people.ts'
@@ -36,7 +37,7 @@ export const newTask = async (
 }
 
 /** Lets somebody into a care plan, as an invitation to it does. */
-export async function letIn(planId: string, { mvUid }: Person, right: 'read' | 'write'): Promise<void> {
+export async function letIn(planId: string, { mvUid }: Person, right: PlanRight): Promise<void> {
   const { client, db } = service
   const plan = await db.collection<{ _id: string; ehrId: string }>('CarePlan').findOne({ _id: planId })
   const role = { ehrId: plan?.ehrId ?? '', carePlanId: planId, right }

@@ -92,7 +92,7 @@ describe('participants', () => {
     assert.equal((await classesFor(nurse).get('CarePlan', otherPlan)).status, 404)
   })
 
-  it('write when they may, and manage participants only then', async () => {
+  it('write when they may, and say who takes part only when they manage the plan', async () => {
     const { participationId } = await add(nurse)
     const goal = { name: 'Walk' }
     const colleague = await newPerson()
@@ -109,9 +109,23 @@ describe('participants', () => {
     await classesFor(nurse)
       .post('Goal', { ehrId: patient.ehrId, carePlanId: planId, ...goal })
       .expect(201)
-    ok(await nurse.call('POST', path(), body), 201)
+    refused(await nurse.call('POST', path(), body), 403, 'forbidden')
+    refused(await nurse.call('PUT', own, { access: 'MANAGE' }), 403, 'forbidden')
+
+    ok(await patient.call('PUT', own, { access: 'MANAGE' }))
+    ok(await nurse.call('POST', `${planPath()}/goal`, goal), 201)
+    await classesFor(nurse).put('CarePlan', planId, { name: 'Other' }).expect(200)
+    const added = ok(await nurse.call('POST', path(), body), 201).participationId
     ok(await colleague.call('GET', planPath()))
+    ok(await nurse.call('PUT', `${path()}/${added}`, { access: 'WRITE' }))
+    ok(await nurse.call('DELETE', `${path()}/${added}`), 204)
+    refused(await colleague.call('GET', planPath()), 404, 'not-found')
     refused(await nurse.call('POST', `/ehr/${patient.ehrId}/careplan`, { name: 'x' }), 403, 'forbidden')
+    refused(await nurse.call('DELETE', `/med/ehr/${patient.ehrId}`), 403, 'forbidden')
+
+    ok(await nurse.call('PUT', own, { access: 'WRITE' }))
+    ok(await nurse.call('POST', `${planPath()}/goal`, goal), 201)
+    refused(await nurse.call('POST', path(), body), 403, 'forbidden')
     ok(await patient.call('PUT', own, { access: 'READ' }))
     refused(await nurse.call('POST', `${planPath()}/goal`, goal), 403, 'forbidden')
   })
