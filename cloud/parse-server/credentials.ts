@@ -1,6 +1,5 @@
 import type { Db } from 'mongodb'
 import { accountLocked } from '../../records/accounts/login/unknown-addresses.ts'
-import { linkExpired } from '../../records/accounts/passwords.ts'
 import type { Credentials, NewAccount } from '../../records/accounts/user/credentials.ts'
 import { newSecret } from '../../records/accounts/user/secret.ts'
 import { usersOf } from '../../records/accounts/user/user.ts'
@@ -127,7 +126,7 @@ function policyFault(error: unknown): unknown {
 
 function resetFault(error: unknown): unknown {
   const message = messageOf(error)
-  if (/token is invalid|link has expired/.test(message)) return linkExpired()
+  if (/token is invalid|link has expired/.test(message)) return new ServiceError('LinkExpired')
   return /password/i.test(message)
     ? new ServiceError('RuleViolated', { violations: [violationOf(message)] })
     : error
@@ -135,5 +134,5 @@ function resetFault(error: unknown): unknown {
 
 const violationOf = (message: string) =>
   /same as last/.test(message)
-    ? { path: 'body.newPassword', code: 'password-used-before', message: 'newPassword was used lately.' }
-    : { path: 'body.newPassword', code: 'password-refused', message: `newPassword is refused: ${message}` }
+    ? { path: 'newPassword', code: 'password-used-before', message: 'was used lately' }
+    : { path: 'newPassword', code: 'password-refused', message: `is refused: ${message.replace(/\.$/, '')}` }

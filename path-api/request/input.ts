@@ -63,8 +63,6 @@ const placedIn =
     message: `${path === '' ? `The ${place}` : path} ${message}.`,
   })
 
-const isPlaced = ({ path }: Violation): boolean => /^(path|query|body)(\.|$)/.test(path)
-
 /**
  * A broken rule in terms of the request. The rules know records, no paths and bodies: `carePlanId` is a property of
  * the body, unless it stands in the path.
@@ -73,7 +71,6 @@ export function inInput(thrown: unknown, { params, body }: Input): unknown {
   if (!(thrown instanceof ServiceError) || thrown.error !== 'RuleViolated') return thrown
   const sent = typeof body === 'object' && body !== null ? body : {}
   const violations = thrown.violations.map((violation) => {
-    if (isPlaced(violation)) return violation
     const isNamed = (name: string) => name.toLowerCase() === violation.path.toLowerCase()
     const path = Object.hasOwn(sent, violation.path) ? undefined : Object.keys(params).find(isNamed)
     return path === undefined ? placedIn('body')(violation) : placedIn('path')({ ...violation, path })

@@ -130,10 +130,6 @@ export const account = [
 /** @throws RuleViolated */
 function requirePassword(password: string | undefined): string {
   if (password !== undefined) return password
-  const violation = {
-    path: 'body.password',
-    code: 'required',
-    message: 'password is required for your own account.',
-  }
+  const violation = { path: 'password', code: 'required', message: 'is required for your own account' }
   throw new ServiceError('RuleViolated', { violations: [violation] })
 }

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { Address, PasswordByToken, PasswordChange } from '../../schemas/account.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { operation } from '../operation/operation.ts'
+import { newLinkAt } from './registration.ts'
 
 const source = 'Endpoints, Accounts'
 
@@ -50,7 +51,10 @@ export const password = [
     handle: async ({ body }, { passwords, principal }) => {
       const { token, currentPassword, newPassword, termsAccepted } = body
       if ((token === undefined) === (currentPassword === undefined)) throw eitherOr()
-      if (token !== undefined) return passwords.chooseByToken(token, newPassword, termsAccepted)
+      if (token !== undefined)
+        return passwords
+          .chooseByToken(token, newPassword, termsAccepted)
+          .catch(newLinkAt('/auth/account/password/reset'))
       if (currentPassword === undefined || principal === undefined) throw new ServiceError('Unauthenticated')
       await passwords.change(principal.mvUid, principal.sessionId, currentPassword, newPassword)
     },

@@ -1,7 +1,16 @@
 import { Activated, ActivationByToken, Address, Registered, Registration } from '../../schemas/account.ts'
+import { ServiceError } from '../../schemas/errors.ts'
 import { operation } from '../operation/operation.ts'
 
 const source = 'Endpoints, Accounts; What the service does, 2 and 3'
+
+/** What an expired link answers: where a new one is to be had. */
+export const newLinkAt =
+  (path: string) =>
+  (error: unknown): never => {
+    if (!(error instanceof ServiceError && error.error === 'LinkExpired')) throw error
+    throw new ServiceError('LinkExpired', { detail: `Ask for a new link: POST ${path}.`, cause: error })
+  }
 
 export const registration = [
   operation({
@@ -34,7 +43,10 @@ export const registration = [
     reply: [200, Activated],
     errors: ['LinkExpired', 'Conflict', 'RuleViolated'],
     guarded: () => undefined,
-    handle: ({ body }, { registrations }) => registrations.activate(body.token, body.termsAccepted),
+    handle: ({ body }, { registrations }) =>
+      registrations
+        .activate(body.token, body.termsAccepted)
+        .catch(newLinkAt('/auth/account/register/resend')),
   }),
   operation({
     id: 'resendActivation',

@@ -177,8 +177,8 @@ function requireAllowed(caller: Caller, mvUid: string, { roles, disabled }: Acco
   if (caller.userId !== mvUid) return
   const own = (path: string, message: string) => ({ path, code: 'own-account', message })
   const violations = [
-    ...(roles && !roles.includes('admin') ? [own('body.roles', 'must keep your own role admin')] : []),
-    ...(disabled ? [own('body.disabled', 'must not be set on your own account')] : []),
+    ...(roles && !roles.includes('admin') ? [own('roles', 'must keep your own role admin')] : []),
+    ...(disabled ? [own('disabled', 'must not be set on your own account')] : []),
   ]
   if (violations.length > 0) throw new ServiceError('RuleViolated', { violations })
 }

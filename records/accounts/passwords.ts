@@ -32,15 +32,15 @@ export class Passwords {
 
   /**
    * Sets a password by the token of a mailed link; all sessions end. Who could read the mail has shown that the
-   * address is his: an account that waited for that is activated.
+   * address is theirs: an account that waited for that is activated.
    * @throws LinkExpired; RuleViolated by the password, or when the terms have not been agreed to
    */
   async chooseByToken(token: string, newPassword: string, termsAccepted: boolean | undefined): Promise<void> {
     const { credentials, termsVersion, clock, db } = this.#parts
     const user = await usersOf(db).findOne({ _perishable_token: token } as object)
-    if (!user) throw linkExpired()
+    if (!user) throw new ServiceError('LinkExpired')
     requireNone([
-      ...passwordViolations(newPassword, 'body.newPassword', user.email),
+      ...passwordViolations(newPassword, 'newPassword', user.email),
       ...(user.termsVersion === undefined ? termsViolations(termsAccepted) : []),
     ])
     await credentials.resetPassword(token, newPassword)
@@ -57,7 +57,7 @@ export class Passwords {
   async set(mvUid: string, sid: string, newPassword: string): Promise<void> {
     const { credentials, sessions, db } = this.#parts
     const user = await usersOf(db).findOne({ _id: mvUid })
-    requireNone(passwordViolations(newPassword, 'body.newPassword', user?.email))
+    requireNone(passwordViolations(newPassword, 'newPassword', user?.email))
     await sessions.sparing(sid, () => credentials.changePassword(mvUid, newPassword))
   }
 
@@ -82,6 +82,3 @@ export class Passwords {
     return user
   }
 }
-
-export const linkExpired = () =>
-  new ServiceError('LinkExpired', { detail: 'Ask for a new link: POST /auth/account/password/reset.' })

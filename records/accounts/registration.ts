@@ -85,9 +85,7 @@ export class Registrations {
     const mvUid = (await this.#activate(token, termsAccepted)) ?? (await this.#confirmChange(token))
     const user = mvUid === undefined ? null : await users.findOne({ _id: mvUid })
     if (!user) {
-      throw new ServiceError('LinkExpired', {
-        detail: 'Ask for a new link: POST /auth/account/register/resend.',
-      })
+      throw new ServiceError('LinkExpired')
     }
     return { mvUid: user._id, email: user.email, state: stateOf(user) }
   }
@@ -101,7 +99,7 @@ export class Registrations {
   }
 
   #register(wanted: Registration & Partial<SignUp>, more: readonly Violation[]): void {
-    requireNone([...passwordViolations(wanted.password, 'body.password', wanted.email), ...more])
+    requireNone([...passwordViolations(wanted.password, 'password', wanted.email), ...more])
     const { termsAccepted, ...account } = wanted
     this.#parts.background.run(() => {
       const terms = termsAccepted === true ? { termsVersion: this.#parts.termsVersion } : {}
@@ -123,7 +121,7 @@ export class Registrations {
     }
   }
 
-  /** A name that another one has taken meanwhile is left to him: the address is one's own. */
+  /** A name that somebody has taken meanwhile stays theirs: the address is one's own. */
   async #withFreeName({ username: _, ...account }: NewAccount): Promise<NewAccount> {
     const { email } = account
     const users = usersOf(this.#parts.database.db)

@@ -5,8 +5,8 @@ import { unlessClosed } from '../registered/closable.ts'
 import type { Place } from '../registered/into.ts'
 import type { Key, Writing } from '../registered/registered.ts'
 import type { Caller } from '../store/documents/caller.ts'
-import { decodeCursor, encodeCursor, listName } from '../store/reading/cursor.ts'
-import type { Page, PageOf } from '../store/reading/listing.ts'
+import { decodeCursor, listName } from '../store/reading/cursor.ts'
+import { type Page, type PageOf, paged } from '../store/reading/listing.ts'
 import { type Reading, type Records, readTogether } from '../store/writing/transaction.ts'
 import type { PlanRecords, StoredTask } from './contents/stores.ts'
 
@@ -106,10 +106,7 @@ const NONE: Page<StoredTask> = { items: [], next: null }
 
 /** The end of one list and the beginning of the other as one page. */
 function joined(dated: Page<StoredTask>, undated: Page<StoredTask>, limit: number): Page<StoredTask> {
-  const all = [...dated.items, ...undated.items]
-  const items = all.slice(0, limit)
-  const last = items.at(-1)
-  const cut = all.length > limit && last !== undefined
-  const here = (id: string) => encodeCursor(TODO_CURSOR, { value: null, id })
-  return { items, next: cut ? here(last.dueDate === undefined ? last.id : '') : (dated.next ?? undated.next) }
+  const positionOf = ({ id, dueDate }: StoredTask) => ({ value: null, id: dueDate === undefined ? id : '' })
+  const page = paged(TODO_CURSOR, [...dated.items, ...undated.items], limit, positionOf, undefined)
+  return { ...page, next: page.next ?? dated.next ?? undated.next }
 }

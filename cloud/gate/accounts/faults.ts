@@ -30,15 +30,5 @@ function refusalOf(error: unknown): Refusal | undefined {
   if (!fault) return undefined
   const { violations, message } = error as ServiceError
   const [status, number, text] = fault
-  return new Refusal(
-    status,
-    number,
-    violations.length > 0 ? inOneLine(violations.map(ofBody)) : (text ?? message),
-  )
+  return new Refusal(status, number, violations.length > 0 ? inOneLine(violations) : (text ?? message))
 }
-
-/** A body of the class family has properties, none of which is called `body`. */
-const ofBody = <V extends { path: string }>(violation: V): V => ({
-  ...violation,
-  path: violation.path.replace(/^body\./, ''),
-})

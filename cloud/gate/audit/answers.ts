@@ -52,7 +52,7 @@ export function auditAnswer(req: ParseRequest, res: Response, parts: RequestPart
 /** How long it may take to find out whose data was asked for. */
 const AUDIT_MS = 5_000
 
-/** Parse's codes for what is not there for this caller, or not for him to do. */
+/** Parse's codes for what is not there for this caller, or not for them to do. */
 const DENIED = new Set<unknown>([101, 119])
 
 const audited = (className: string) => ({

@@ -65,7 +65,7 @@ export class Sessions {
     this.#clock = clock
   }
 
-  /** Whose session it is and which roles he holds; undefined when it has ended. At most 5 s old. */
+  /** Whose session it is and which roles that user holds; undefined when it has ended. At most 5 s old. */
   async facts(sid: string): Promise<SessionFacts | undefined> {
     const cached = this.#cache.get(sid)
     if (cached) return cached

@@ -27,6 +27,4 @@ export async function activate(
 
 /** What is wrong with an agreement to the terms of service. */
 export const termsViolations = (accepted: boolean | undefined): Violation[] =>
-  accepted === true
-    ? []
-    : [{ path: 'body.termsAccepted', code: 'terms-not-accepted', message: 'must be true' }]
+  accepted === true ? [] : [{ path: 'termsAccepted', code: 'terms-not-accepted', message: 'must be true' }]

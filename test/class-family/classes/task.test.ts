@@ -95,6 +95,6 @@ describe('Task', () => {
       'goalId names a goal that already has 100 tasks, the maximum',
     )
     await copies('Goal', goalId)
-    assertError(await classesOf(owner).post('Goal', { ...plan, name: 'x' }), 142, /with 100 goals/)
+    assertError(await classesOf(owner).post('Goal', { ...plan, name: 'x' }), 142, /already has 100 goals/)
   })
 })
