@@ -54,7 +54,23 @@ const Credentials = closed('ClassLogin', 'A name and its password', {
 const SignUp = closed('ClassSignUp', 'A new user', {
   ...Credentials.properties,
   email: Type.String({ format: 'email', description: 'Address; an activation mail goes there' }),
+  termsAccepted: Type.Optional(
+    Type.Boolean({
+      description: 'Agreement to the terms of service; left out, the activation asks',
+      examples: [true],
+    }),
+  ),
 })
+const currentPassword = Type.Optional(
+  Type.String({ description: 'The present password; not needed within 10 minutes of the login' }),
+)
+const AccountChange = closed('ClassAccountChange', 'What is to change of the own account', {
+  ...Type.Partial(Type.Omit(SignUp, ['termsAccepted'])).properties,
+  currentPassword,
+})
+const AccountProof = closed('ClassAccountProof', 'That it is the person', { currentPassword })
+const Done = closed('ClassDone', 'The same whether or not the address has an account', {})
+const Address = closed('ClassAddress', 'Whom to mail to', { email: SignUp.properties.email })
 const Session = Type.Object(
   {
     objectId: Type.String({ description: 'User id' }),
@@ -128,6 +144,39 @@ const accountPaths = (operationObject: OperationObject): Record<string, Json> =>
       takes: Credentials,
       answers: [200, Session],
       security: byKeys,
+    }),
+  },
+  '/1/requestPasswordReset': {
+    post: operationObject({
+      operationId: 'requestPasswordReset',
+      summary: 'Mail a link to choose a new password',
+      takes: Address,
+      answers: [200, Done],
+      security: byKeys,
+    }),
+  },
+  '/1/verificationEmailRequest': {
+    post: operationObject({
+      operationId: 'requestVerificationEmail',
+      summary: 'Mail a new activation link',
+      takes: Address,
+      answers: [200, Done],
+      security: byKeys,
+    }),
+  },
+  '/1/classes/_User/{objectId}': {
+    parameters: [objectId],
+    put: operationObject({
+      operationId: 'changeUser',
+      summary: 'Change the own account; a new address counts once the link mailed to it is followed',
+      takes: AccountChange,
+      answers: [200, Updated],
+    }),
+    delete: operationObject({
+      operationId: 'deleteUser',
+      summary: 'Delete the own account with everything personal; EHRs stay',
+      takes: AccountProof,
+      answers: [200, Removed],
     }),
   },
 })
