@@ -4,7 +4,7 @@ import { classForm } from '../schemas/forms/class-form.ts'
 import { addition, exampleBody, exampleChange, isOffered, placeOf, SHARED } from './harness/care/examples.ts'
 import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
 import { classesOf, moment } from './harness/clients/class-client.ts'
-import { type Answer, etagOf, ok } from './harness/clients/path-client.ts'
+import { type Answer, ok } from './harness/clients/path-client.ts'
 import type { Person } from './harness/people/people.ts'
 import { keys } from './harness/service/service.ts'
 
@@ -105,7 +105,7 @@ export async function shownBy(
   if (name === 'Ehr') return one(ok(await who.call('GET', `${at}?limit=1000`)).items)
   const answer: Answer = await who.call('GET', name === 'Task' ? at.replace(/\/task$/, '') : `${at}/${id}`)
   if (answer.status === 404) return { resource: undefined }
-  return name === 'Task' ? one(ok(answer).tasks) : { resource: ok(answer), etag: etagOf(answer) }
+  return name === 'Task' ? one(ok(answer).tasks) : { resource: ok(answer), etag: answer.etag }
 }
 
 /** Asserts that the resource of the path family and the object of the class family say the same. */

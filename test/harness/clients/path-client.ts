@@ -4,25 +4,33 @@ import { service } from '../service/service.ts'
 export interface Answer {
   status: number
   headers: Headers
+  etag: string
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever was answered
   body: any
 }
 
-/** Calls the path family as anyone. */
+/** Calls the path family as anyone; a body is sent as JSON, bytes as they are. */
 export async function call(
   method: string,
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
 ): Promise<Answer> {
+  const json = body !== undefined && !Buffer.isBuffer(body)
   const response = await fetch(service.url + path, {
     method,
-    headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    headers: { ...(json ? { 'content-type': 'application/json' } : {}), ...headers },
+    ...(body === undefined ? {} : { body: json ? JSON.stringify(body) : (body as Buffer) }),
   })
+  const { status, headers: answered } = response
+  return { status, headers: answered, etag: answered.get('etag') ?? '', body: await bodyOf(response) }
+}
+
+async function bodyOf(response: Response): Promise<unknown> {
+  const type = response.headers.get('content-type') ?? ''
+  if (type.startsWith('image/')) return Buffer.from(await response.arrayBuffer())
   const text = await response.text()
-  const json = /[/+]json/.test(response.headers.get('content-type') ?? '')
-  return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text }
+  return /[/+]json/.test(type) ? JSON.parse(text) : text
 }
 
 /** Asserts a problem document. @returns the codes of its violations */
@@ -30,6 +38,12 @@ export function refused({ status, body }: Answer, expected: number, code: string
   assert.equal(status, expected, JSON.stringify(body))
   assert.equal(body.code, code, JSON.stringify(body))
   return body.errors.map((violation: { code: string }) => violation.code).sort()
+}
+
+/** Asserts a problem document. @returns the places that its violations name */
+export function refusedAt(answer: Answer, expected: number, code: string): string[] {
+  refused(answer, expected, code)
+  return placesIn(answer)
 }
 
 /** The places that a problem document names. */
@@ -40,5 +54,3 @@ export function ok({ status, body }: Answer, expected = 200) {
   assert.equal(status, expected, JSON.stringify(body))
   return body
 }
-
-export const etagOf = ({ headers }: Answer): string => headers.get('etag') ?? ''

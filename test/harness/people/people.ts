@@ -41,8 +41,8 @@ export const as = (grant: Grant, email: string, secret = password): Person => ({
 })
 
 /** Somebody who has registered, followed the link and logged in. */
-export async function newPerson(email = newAddress()): Promise<Person> {
-  assert.equal((await register(email)).status, 202)
+export async function newPerson(email = newAddress(), about: object = {}): Promise<Person> {
+  assert.equal((await register(email, about)).status, 202)
   await followLink((await mailTo(email)).link)
   return logInAs(email)
 }

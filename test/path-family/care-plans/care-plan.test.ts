@@ -8,7 +8,7 @@ import {
   newTask,
   type Patient,
 } from '../../harness/care/patients.ts'
-import { etagOf, ok, placesIn, refused } from '../../harness/clients/path-client.ts'
+import { ok, placesIn, refused } from '../../harness/clients/path-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -40,7 +40,7 @@ describe('care plans', () => {
       assert.equal(created.headers.get('location'), `/ehr/${patient.ehrId}/careplan/${id}`)
       const shown = await patient.call('GET', `careplan/${id}`)
       assert.deepEqual(ok(shown), { id, ...plan })
-      assert.equal(etagOf(shown), etagOf(created))
+      assert.equal(shown.etag, created.etag)
       const { anonymous, description } = ok(
         await patient.call('POST', 'careplan', { name: 'x', notes: null }),
         201,
@@ -174,7 +174,7 @@ describe('care plans', () => {
         [null, null, false, 'x'],
       )
       const shown = await patient.call('GET', `careplan/${id}`)
-      assert.deepEqual([shown.body, etagOf(shown)], [put.body, etagOf(put)])
+      assert.deepEqual([shown.body, shown.etag], [put.body, put.etag])
     })
 
     it('obey the rules of the class', async () => {
@@ -195,13 +195,13 @@ describe('care plans', () => {
 
     it('only as the version that the client knows', async () => {
       const id = await newPlan(patient)
-      const etag = etagOf(await patient.call('GET', `careplan/${id}`))
+      const etag = (await patient.call('GET', `careplan/${id}`)).etag
       const put = (match: string) =>
         patient.call('PUT', `careplan/${id}`, { name: match }, { 'if-match': match })
       const [one, other] = await Promise.all([put(etag), put(etag)])
       assert.deepEqual([one!.status, other!.status].sort(), [200, 412])
       const loser = one!.status === 412 ? one! : other!
-      assert.equal(etagOf(loser), '"2"')
+      assert.equal(loser.etag, '"2"')
       ok(await put('"2"'))
       refused(await put('W/"3"'), 412, 'precondition-failed')
     })
@@ -210,7 +210,7 @@ describe('care plans', () => {
       const id = await newPlan(patient)
       const seen = new Set<string>()
       const look = async () => {
-        const etag = etagOf(await patient.call('GET', `careplan/${id}`))
+        const etag = (await patient.call('GET', `careplan/${id}`)).etag
         assert.ok(!seen.has(etag))
         seen.add(etag)
         const again = await patient.call('GET', `careplan/${id}`, undefined, { 'if-none-match': etag })

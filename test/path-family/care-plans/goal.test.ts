@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
-import { etagOf, ok, refused } from '../../harness/clients/path-client.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
 
 const full = { name: 'Walk', description: 'Daily', dueDate: '2026-06-01', notes: 'With the dog' }
 
@@ -22,7 +22,7 @@ describe('goals', () => {
     assert.deepEqual(goal, { ...full, ...nothing, ehrId: patient.ehrId, carePlanId: planId, version: 1 })
     assert.equal(added.headers.get('location'), at(id))
     const shown = await patient.call('GET', at(id))
-    assert.deepEqual([ok(shown), etagOf(shown)], [added.body, etagOf(added)])
+    assert.deepEqual([ok(shown), shown.etag], [added.body, added.etag])
     assert.deepEqual(ok(await patient.call('GET', `careplan/${planId}`)).goals, [added.body])
     refused(
       await patient.call('POST', at(), { name: 'x', tasks: [], dueDate: '2026-04-31' }),
@@ -40,7 +40,7 @@ describe('goals', () => {
       [replaced.name, replaced.notes, replaced.outcome, replaced.version],
       ['Run', null, 'Done', 2],
     )
-    const etag = etagOf(await put({ name: 'Run' }, { 'if-match': '"1"' }))
+    const etag = (await put({ name: 'Run' }, { 'if-match': '"1"' })).etag
     assert.equal(etag, '"2"')
     const both = await Promise.all([1, 2].map(() => put({ name: 'Swim' }, { 'if-match': etag })))
     assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412])

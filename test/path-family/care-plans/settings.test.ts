@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { etagOf, ok, refused } from '../../harness/clients/path-client.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -17,7 +17,7 @@ describe('settings of a care plan', () => {
 
   it('are empty, then saved as a whole, whatever their properties are called', async () => {
     const none = await patient.call('GET', path())
-    assert.deepEqual([ok(none), etagOf(none)], [{}, '"0"'])
+    assert.deepEqual([ok(none), none.etag], [{}, '"0"'])
     const settings = {
       'chart.range': 30,
       $gt: { $ne: 1 },
@@ -26,7 +26,7 @@ describe('settings of a care plan', () => {
       constructor: 'c',
     }
     const saved = await patient.call('POST', path(), settings)
-    assert.deepEqual([ok(saved), etagOf(saved)], [settings, '"1"'])
+    assert.deepEqual([ok(saved), saved.etag], [settings, '"1"'])
     assert.deepEqual(ok(await patient.call('GET', path())), settings)
     ok(await patient.call('POST', path(), { other: 1 }))
     assert.deepEqual(ok(await patient.call('GET', path())), { other: 1 })
@@ -50,13 +50,13 @@ describe('settings of a care plan', () => {
     ok(await save({ a: 1 }, '"0"'))
     const late = await save({ b: 1 }, '"0"')
     refused(late, 412, 'precondition-failed')
-    assert.equal(etagOf(late), '"1"')
+    assert.equal(late.etag, '"1"')
     const both = await Promise.all([save({ c: 1 }, '"1"'), save({ d: 1 }, '"1"')])
     assert.deepEqual(both.map(({ status }) => status).sort(), [200, 412])
     const first = await newPlan(patient)
     const other = `/med/${patient.ehrId}/careplan/${first}/settings`
     const all = await Promise.all([1, 2, 3].map((n) => patient.call('POST', other, { n })))
-    assert.deepEqual(all.map((one) => etagOf(one)).sort(), ['"1"', '"2"', '"3"'])
+    assert.deepEqual(all.map((one) => one.etag).sort(), ['"1"', '"2"', '"3"'])
   })
 
   it('are a JSON object of at most 64 KB', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { encodeCursor } from '../../../records/store/reading/cursor.ts'
 import { openCarePlanTemplates } from '../../../server/care-plan-templates.ts'
 import { newPatient, type Patient } from '../../harness/care/patients.ts'
-import { etagOf, ok, placesIn, refused } from '../../harness/clients/path-client.ts'
+import { ok, placesIn, refused } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -64,7 +64,7 @@ describe('care-plan templates', () => {
         for (const { dueDay } of goal.tasks)
           assert.ok(dueDay <= goal.dueDay && goal.dueDay <= template.durationDays)
       const shown = await patient.call('GET', `careplan/${plan.id}`)
-      assert.deepEqual([ok(shown), etagOf(shown)], [plan, etagOf(created)])
+      assert.deepEqual([ok(shown), shown.etag], [plan, created.etag])
     })
 
   it('start today unless told otherwise, and not yet when told so', async () => {

@@ -10,7 +10,7 @@ import {
   newTask,
   type Patient,
 } from '../../harness/care/patients.ts'
-import { etagOf, ok, refused } from '../../harness/clients/path-client.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
 import { newAdmin, newPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -35,7 +35,7 @@ describe('EHRs', () => {
   it('are made about the caller, or about somebody else whose creator writes them', async () => {
     const own = await stranger.call('POST', '/ehr', {})
     assert.equal(ok(own, 201).subjectId, stranger.mvUid)
-    assert.equal(etagOf(own), '"1"')
+    assert.equal(own.etag, '"1"')
     assert.equal(own.headers.get('location'), `/med/ehr/${own.body.id}`)
     const other = ok(await stranger.call('POST', '/med/ehr', { subjectId: 'patient 12' }), 201)
     assert.ok((await idsOf(stranger)).includes(other.id))

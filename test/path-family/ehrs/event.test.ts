@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { etagOf, ok, refused } from '../../harness/clients/path-client.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
 import { commandsOf } from '../../harness/service/database-commands.ts'
 import { service } from '../../harness/service/service.ts'
@@ -39,7 +39,7 @@ describe('events', () => {
     assert.deepEqual(rest, { ...event, carePlanId: planId, ehrId: patient.ehrId, version: 1 })
     assert.equal(created.headers.get('location'), `${path}/${id}`)
     const shown = await patient.call('GET', `${path}/${id}`)
-    assert.deepEqual([ok(shown), etagOf(shown)], [created.body, '"1"'])
+    assert.deepEqual([ok(shown), shown.etag], [created.body, '"1"'])
     const { type, title } = event
     const small = ok(
       await patient.call('POST', path, { type, title, start: '2026-03-01T10:30:00+02:00' }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { auditOf, newGoal, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
 import { classesOf } from '../../harness/clients/class-client.ts'
-import { call, etagOf, ok, placesIn, refused } from '../../harness/clients/path-client.ts'
+import { call, ok, placesIn, refused } from '../../harness/clients/path-client.ts'
 import { mailAbout } from '../../harness/people/mail.ts'
 import { newAdmin, newPerson, type Person } from '../../harness/people/people.ts'
 import { keys, service } from '../../harness/service/service.ts'
@@ -48,7 +48,7 @@ describe('participants', () => {
     const medical = `/med/${patient.ehrId}/careplan/${planId}/participant/${participationId}`
     const got = await nurse.call('GET', medical)
     assert.deepEqual(ok(got), added.body)
-    assert.equal(etagOf(got), '"1"')
+    assert.equal(got.etag, '"1"')
 
     const change = { participationId, mvUid: nurse.mvUid, access: 'READ' }
     const changed = ok(await patient.call('PUT', medical, change, { 'if-match': '"1"' }))

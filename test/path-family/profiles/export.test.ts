@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { storedPermissions } from '../../../records/store/documents/parse-format.ts'
-import { connect, type ProfileService, startProfiles, type TestPerson } from './profile-service.ts'
+import { connect, newOwner, type Owner } from '../../harness/care/owners.ts'
+import { newAdmin } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 
 interface Line {
   kind: string
@@ -9,17 +11,14 @@ interface Line {
 }
 
 describe('the export of all that is kept about a person', () => {
-  let service: ProfileService
-  let anna: TestPerson
+  let anna: Owner
   before(async () => {
-    service = await startProfiles()
-    anna = await service.newPerson({ name: 'Anna' })
+    anna = await newOwner({ name: 'Anna' })
     await furnish()
   })
-  after(() => service.close())
 
-  const exported = async (by: TestPerson): Promise<Line[]> => {
-    const { status, headers, body } = await by.send('GET', `/profile/${anna.mvUid}/export`)
+  const exported = async (by: Owner): Promise<Line[]> => {
+    const { status, headers, body } = await by.call('GET', `/profile/${anna.mvUid}/export`)
     assert.equal(status, 200)
     assert.equal(headers.get('content-type'), 'application/x-ndjson')
     assert.match(headers.get('content-disposition') ?? '', /^attachment/)
@@ -43,21 +42,21 @@ describe('the export of all that is kept about a person', () => {
   }
 
   async function furnish(): Promise<void> {
-    const bob = await service.newPerson({ name: 'Bob' })
-    await bob.send('PUT', '', { name: { displayName: 'Bob' }, note: 'of Bob' })
+    const bob = await newOwner({ name: 'Bob' })
+    await bob.call('PUT', '', { name: { displayName: 'Bob' }, note: 'of Bob' })
     await connect(anna, bob)
-    await anna.send('PUT', '', { name: { displayName: 'Anna' }, birthDate: '1980-02-01' })
-    await anna.send('POST', 'address', { usage: 'HOME', locality: 'Utrecht' })
-    await anna.send('POST', 'contact', { type: 'EMAIL', value: 'old@example.org', primary: true })
-    const { body, etag } = await anna.send('POST', 'contact', {
+    await anna.call('PUT', '', { name: { displayName: 'Anna' }, birthDate: '1980-02-01' })
+    await anna.call('POST', 'address', { usage: 'HOME', locality: 'Utrecht' })
+    await anna.call('POST', 'contact', { type: 'EMAIL', value: 'old@example.org', primary: true })
+    const { body, etag } = await anna.call('POST', 'contact', {
       type: 'EMAIL',
       value: 'was@example.org',
       primary: true,
     })
     const now = { ...body, value: 'is@example.org' }
-    await anna.send('PUT', `contact/${body.contactId}`, now, { 'if-match': etag })
-    await anna.send('POST', 'relation', { name: { displayName: 'Bea' } })
-    await anna.send('POST', 'relation/1/contact', { type: 'SKYPE', value: 'bea.smit', primary: true })
+    await anna.call('PUT', `contact/${body.contactId}`, now, { 'if-match': etag })
+    await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })
+    await anna.call('POST', 'relation/1/contact', { type: 'SKYPE', value: 'bea.smit', primary: true })
     await insert('Ehr', { _id: 'ehrOfAnna1', subjectId: anna.mvUid }, anna.mvUid)
     await insert('Ehr', { _id: 'ehrOfBob12', subjectId: bob.mvUid }, bob.mvUid)
     await insert('CarePlan', { _id: 'planOfAnna', ehrId: 'ehrOfAnna1', name: 'Diabetes' }, anna.mvUid)
@@ -75,7 +74,7 @@ describe('the export of all that is kept about a person', () => {
     const lines = await exported(anna)
     const of = (kind: string) => lines.filter((line) => line.kind === kind).map(({ data }) => data)
     assert.equal(of('account')[0].email, anna.email)
-    assert.equal(of('session')[0].device, 'phone')
+    assert.ok(of('session').some(({ device }) => device === 'phone'))
     assert.equal(of('person')[0].name.displayName, 'Anna')
     assert.deepEqual(
       of('address').map(({ locality }) => locality),
@@ -90,10 +89,8 @@ describe('the export of all that is kept about a person', () => {
     assert.equal(of('relation')[0].relationId, 1)
     assert.equal(of('connection')[0].state, 'CONNECTED')
     assert.ok(of('history').some(({ before }) => before?.value === 'was@example.org'))
-    assert.deepEqual(
-      of('Ehr').map(({ id }) => id),
-      ['ehrOfAnna1'],
-    )
+    const ehrs = of('Ehr').map(({ id }) => id)
+    assert.ok(ehrs.includes('ehrOfAnna1') && !ehrs.includes('ehrOfBob12'))
     assert.deepEqual(
       of('CarePlan').map(({ name }) => name),
       ['Diabetes'],
@@ -107,7 +104,7 @@ describe('the export of all that is kept about a person', () => {
   })
 
   it('shows an administrator nothing of the EHRs', async () => {
-    const admin = await service.newPerson({ role: 'admin' })
+    const admin = await newAdmin()
     const kinds = new Set((await exported(admin)).map(({ kind }) => kind))
     assert.ok(kinds.has('person'))
     assert.ok(!kinds.has('Ehr') && !kinds.has('CarePlan') && !kinds.has('access'))

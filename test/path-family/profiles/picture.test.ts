@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { deflateSync } from 'node:zlib'
 import sharp from 'sharp'
-import { type ProfileService, refused, startProfiles, type TestPerson } from './profile-service.ts'
+import { newOwner, type Owner } from '../../harness/care/owners.ts'
+import { refusedAt } from '../../harness/clients/path-client.ts'
 
 const image = (width = 60, height = 40) =>
   sharp({ create: { width, height, channels: 3, background: { r: 200, g: 30, b: 30 } } })
@@ -28,16 +29,13 @@ function bomb(): Buffer {
 }
 
 describe('pictures', () => {
-  let service: ProfileService
-  let anna: TestPerson
+  let anna: Owner
   before(async () => {
-    service = await startProfiles()
-    anna = await service.newPerson()
-    await anna.send('GET', '')
+    anna = await newOwner()
+    await anna.call('GET', '')
   })
-  after(() => service.close())
   const upload = (bytes: Buffer, type = 'image/png') =>
-    anna.send('POST', 'picture', bytes, { 'content-type': type })
+    anna.call('POST', 'picture', bytes, { 'content-type': type })
 
   for (const type of ['png', 'jpeg', 'webp'] as const) {
     it(`are kept as ${type} without metadata, upright and small`, async () => {
@@ -49,8 +47,8 @@ describe('pictures', () => {
       const path = `/profile/${anna.mvUid}/picture`
       const { size, ...rest } = uploaded.body
       assert.deepEqual(rest, { href: path, type: `image/${type}`, width: 683, height: 1024 })
-      assert.equal((await anna.send('GET', '')).body.picture, path)
-      const got = await anna.send('GET', path)
+      assert.equal((await anna.call('GET', '')).body.picture, path)
+      const got = await anna.call('GET', path)
       assert.equal(got.headers.get('content-type'), `image/${type}`)
       assert.equal(got.etag, uploaded.etag)
       assert.equal(got.body.length, size)
@@ -60,7 +58,7 @@ describe('pictures', () => {
         [683, 1024, undefined, undefined],
       )
       assert.ok(!got.body.includes('Secret'))
-      assert.equal((await anna.send('GET', path, undefined, { 'if-none-match': got.etag })).status, 304)
+      assert.equal((await anna.call('GET', path, undefined, { 'if-none-match': got.etag })).status, 304)
     })
   }
 
@@ -68,7 +66,7 @@ describe('pictures', () => {
     const jpeg = await image().jpeg().toBuffer()
     const { body } = await upload(jpeg, 'image/png')
     assert.equal(body.type, 'image/jpeg')
-    assert.equal((await anna.send('GET', 'picture')).headers.get('content-type'), 'image/jpeg')
+    assert.equal((await anna.call('GET', 'picture')).headers.get('content-type'), 'image/jpeg')
   })
 
   it('are refused when they are something else', async () => {
@@ -79,12 +77,12 @@ describe('pictures', () => {
       await image().tiff().toBuffer(),
       Buffer.from('PK\x03\x04'),
     ]
-    for (const bytes of others) refused(await upload(bytes), 415, 'unsupported-media-type')
-    refused(await upload(svg, 'image/svg+xml'), 415, 'unsupported-media-type')
-    refused(await upload(Buffer.alloc(0)), 415, 'unsupported-media-type')
+    for (const bytes of others) refusedAt(await upload(bytes), 415, 'unsupported-media-type')
+    refusedAt(await upload(svg, 'image/svg+xml'), 415, 'unsupported-media-type')
+    refusedAt(await upload(Buffer.alloc(0)), 415, 'unsupported-media-type')
     const cut = (await image().png().toBuffer()).subarray(0, 60)
-    refused(await upload(cut), 422, 'rule-violated')
-    refused(
+    refusedAt(await upload(cut), 422, 'rule-violated')
+    refusedAt(
       await upload(Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), svg])),
       422,
       'rule-violated',
@@ -92,37 +90,37 @@ describe('pictures', () => {
   })
 
   it('are refused when they are too large, packed or unpacked', async () => {
-    refused(await upload(Buffer.alloc(2 * 1024 * 1024 + 1)), 413, 'content-too-large')
+    refusedAt(await upload(Buffer.alloc(2 * 1024 * 1024 + 1)), 413, 'content-too-large')
     const started = Date.now()
-    refused(await upload(bomb()), 422, 'rule-violated')
+    refusedAt(await upload(bomb()), 422, 'rule-violated')
     assert.ok(Date.now() - started < 1000)
   })
 
   it('keep nothing that hides behind their end', async () => {
     const png = Buffer.concat([await image().png().toBuffer(), Buffer.from('<script>hidden</script>')])
     assert.equal((await upload(png)).status, 201)
-    assert.ok(!(await anna.send('GET', 'picture')).body.includes('hidden'))
+    assert.ok(!(await anna.call('GET', 'picture')).body.includes('hidden'))
   })
 
   it('are replaced and removed, and the person’s version changes with them', async () => {
-    const before = (await anna.send('GET', '')).etag
+    const before = (await anna.call('GET', '')).etag
     const first = await upload(await image().png().toBuffer())
-    assert.notEqual((await anna.send('GET', '')).etag, before)
-    refused(
-      await anna.send('DELETE', 'picture', undefined, { 'if-match': '"999"' }),
+    assert.notEqual((await anna.call('GET', '')).etag, before)
+    refusedAt(
+      await anna.call('DELETE', 'picture', undefined, { 'if-match': '"999"' }),
       412,
       'precondition-failed',
     )
-    assert.equal((await anna.send('DELETE', 'picture', undefined, { 'if-match': first.etag })).status, 204)
-    assert.equal((await anna.send('GET', '')).body.picture, null)
-    refused(await anna.send('GET', 'picture'), 404, 'not-found')
-    refused(await anna.send('DELETE', 'picture'), 404, 'not-found')
+    assert.equal((await anna.call('DELETE', 'picture', undefined, { 'if-match': first.etag })).status, 204)
+    assert.equal((await anna.call('GET', '')).body.picture, null)
+    refusedAt(await anna.call('GET', 'picture'), 404, 'not-found')
+    refusedAt(await anna.call('DELETE', 'picture'), 404, 'not-found')
   })
 
   it('are uploaded before anything else is said', async () => {
-    const bob = await service.newPerson({ name: 'Bob' })
+    const bob = await newOwner({ name: 'Bob' })
     const type = { 'content-type': 'image/png' }
-    const { status } = await bob.send('POST', 'picture', await image().png().toBuffer(), type)
+    const { status } = await bob.call('POST', 'picture', await image().png().toBuffer(), type)
     assert.equal(status, 201)
   })
 })

@@ -6,17 +6,19 @@ import { exampleOf } from '../../../path-api/documentation/example.ts'
 import type { Operation } from '../../../path-api/operation/operation.ts'
 import { mediaTypesOf } from '../../../path-api/request/input.ts'
 import { table } from '../../../path-api/table.ts'
-import { connect, type ProfileService, startProfiles, type TestPerson } from './profile-service.ts'
+import { connect, newOwner, type Owner } from '../../harness/care/owners.ts'
+import { call } from '../../harness/clients/path-client.ts'
+import { newAdmin } from '../../harness/people/people.ts'
 
 const operations = table.filter(({ path }) => path.startsWith('/profile'))
-const callers = ['owner', 'connection', 'stranger', 'admin', 'anonymous', 'expired'] as const
+const callers = ['owner', 'connection', 'stranger', 'admin', 'anonymous', 'ended'] as const
 type CallerName = (typeof callers)[number]
 
 /** What a connection reads. */
 const shared = ['getPerson', 'getPicture', 'listContacts', 'getContact']
 
 function expected(caller: CallerName, { id }: Operation): number[] {
-  if (caller === 'anonymous' || caller === 'expired') return [401]
+  if (caller === 'anonymous' || caller === 'ended') return [401]
   if (caller === 'stranger') return [404]
   if (caller === 'connection') return shared.includes(id) ? [200] : [404]
   return [200, 201, 204]
@@ -24,40 +26,42 @@ function expected(caller: CallerName, { id }: Operation): number[] {
 
 /** What an owner keeps. */
 interface Belongings {
-  owner: TestPerson
+  owner: Owner
   ids: Record<string, string>
 }
 
 describe('who may do what with a profile', () => {
-  let service: ProfileService
-  let people: Record<Exclude<CallerName, 'owner' | 'anonymous' | 'expired'>, TestPerson>
+  let people: Record<Exclude<CallerName, 'owner' | 'anonymous' | 'ended'>, Owner>
   let picture: Buffer
+  /** A token whose session is over. */
+  let ended: string
   /** Only for calls that change nothing. */
   let untouched: Belongings
   before(async () => {
-    service = await startProfiles()
     people = {
-      connection: await service.newPerson(),
-      stranger: await service.newPerson(),
-      admin: await service.newPerson({ role: 'admin' }),
+      connection: await newOwner(),
+      stranger: await newOwner(),
+      admin: await newAdmin(),
     }
     picture = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
       .png()
       .toBuffer()
     untouched = await furnished()
+    const leaver = await newOwner()
+    await leaver.call('POST', '/auth/logout')
+    ended = leaver.authToken
   })
-  after(() => service.close())
 
   async function furnished(): Promise<Belongings> {
-    const owner = await service.newPerson({ name: 'SecretName' })
+    const owner = await newOwner({ name: 'SecretName' })
     const email = { type: 'EMAIL', value: 'secret@example.org', primary: true }
-    await owner.send('POST', 'picture', picture, { 'content-type': 'image/png' })
-    const { body: relation } = await owner.send('POST', 'relation', { name: { displayName: 'SecretBea' } })
-    const { body: contact } = await owner.send('POST', 'contact', email)
-    const { body: address } = await owner.send('POST', 'address', { usage: 'HOME', locality: 'SecretTown' })
+    await owner.call('POST', 'picture', picture, { 'content-type': 'image/png' })
+    const { body: relation } = await owner.call('POST', 'relation', { name: { displayName: 'SecretBea' } })
+    const { body: contact } = await owner.call('POST', 'contact', email)
+    const { body: address } = await owner.call('POST', 'address', { usage: 'HOME', locality: 'SecretTown' })
     const at = `relation/${relation.id}`
-    const { body: hers } = await owner.send('POST', `${at}/contact`, email)
-    const { body: home } = await owner.send('POST', `${at}/address`, {
+    const { body: hers } = await owner.call('POST', `${at}/contact`, email)
+    const { body: home } = await owner.call('POST', `${at}/address`, {
       usage: 'HOME',
       locality: 'SecretTown',
     })
@@ -76,7 +80,7 @@ describe('who may do what with a profile', () => {
     }
   }
 
-  function call({ ids }: Belongings, operation: Operation, token: string | undefined) {
+  function ask({ ids }: Belongings, operation: Operation, token: string | undefined) {
     const ofRelation = operation.path.includes('{relationId}/')
     const idOf = (name: string): string =>
       (ofRelation && ids[`relation${name[0]?.toUpperCase()}${name.slice(1)}`]) || ids[name] || ''
@@ -85,17 +89,17 @@ describe('who may do what with a profile', () => {
     if (token) headers.authorization = `Bearer ${token}`
     if (operation.body instanceof Raw) {
       headers['content-type'] = mediaTypesOf(operation.body)[0] ?? ''
-      return service.send('POST', path, picture, headers)
+      return call('POST', path, picture, headers)
     }
     const { body } = operation
-    if (body === undefined) return service.send(operation.method.toUpperCase(), path, undefined, headers)
+    if (body === undefined) return call(operation.method.toUpperCase(), path, undefined, headers)
     const example = exampleOf(body as TSchema) as Record<string, unknown>
     if (operation.id === 'addRelation') delete example.id
     if (operation.method === 'put' && 'id' in example)
       example.id = operation.id === 'updatePerson' ? ids.mvUid : ids.relationId
     for (const name of ['addressId', 'contactId']) if (name in example) example[name] = idOf(name)
     if (operation.id === 'addConnection') example.mvUid = people.stranger.mvUid
-    return service.send(operation.method.toUpperCase(), path, example, headers)
+    return call(operation.method.toUpperCase(), path, example, headers)
   }
 
   it('covers the 34 operations of the specification', () => {
@@ -108,15 +112,15 @@ describe('who may do what with a profile', () => {
         const changes = operation.method !== 'get' && (caller === 'owner' || caller === 'admin')
         const belongings = changes ? await furnished() : untouched
         const tokens = {
-          connection: people.connection.token,
-          stranger: people.stranger.token,
+          connection: people.connection.authToken,
+          stranger: people.stranger.authToken,
           anonymous: undefined,
-          expired: `expired-${belongings.owner.mvUid}`,
-          admin: people.admin.token,
-          owner: belongings.owner.token,
+          ended,
+          admin: people.admin.authToken,
+          owner: belongings.owner.authToken,
         }
-        const { status, body } = await call(belongings, operation, tokens[caller])
-        const text = Buffer.isBuffer(body) ? body.toString('latin1') : JSON.stringify(body)
+        const { status, body } = await ask(belongings, operation, tokens[caller])
+        const text = Buffer.isBuffer(body) ? 'a picture' : JSON.stringify(body)
         assert.ok(expected(caller, operation).includes(status), `${caller}: ${status} ${text}`)
         if (status >= 400) assert.doesNotMatch(text, /secret/i, caller)
       }
@@ -129,7 +133,7 @@ describe('who may do what with a profile', () => {
       ['POST', { usage: 'HOME' }],
     ] as const) {
       const path = '/profile/nobody1234/address'
-      assert.equal((await people.admin.send(method, path, body)).status, 404)
+      assert.equal((await people.admin.call(method, path, body)).status, 404)
     }
   })
 
@@ -145,7 +149,7 @@ describe('who may do what with a profile', () => {
     ]
     for (const [part, id] of ofOther) {
       for (const method of ['GET', 'DELETE']) {
-        assert.equal((await stranger.send(method, `${part}/${id}`)).status, 404, `${part}/${id}`)
+        assert.equal((await stranger.call(method, `${part}/${id}`)).status, 404, `${part}/${id}`)
       }
     }
   })

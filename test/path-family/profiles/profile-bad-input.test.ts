@@ -6,31 +6,29 @@ import { exampleOf } from '../../../path-api/documentation/example.ts'
 import type { Operation } from '../../../path-api/operation/operation.ts'
 import { table } from '../../../path-api/table.ts'
 import { listName } from '../../../records/store/reading/cursor.ts'
+import { newOwner, type Owner } from '../../harness/care/owners.ts'
+import { refusedAt } from '../../harness/clients/path-client.ts'
 import { forgedCursors, spoiled } from '../../harness/nasty.ts'
-import { type ProfileService, refused, startProfiles, type TestPerson } from './profile-service.ts'
 
 const operations = table.filter(({ path }) => path.startsWith('/profile'))
 
 describe('bad input to profiles', function suite() {
   this.timeout(60_000)
-  let service: ProfileService
-  let anna: TestPerson
+  let anna: Owner
   const ids: Record<string, string> = {}
   before(async () => {
-    service = await startProfiles()
-    anna = await service.newPerson()
+    anna = await newOwner()
     ids.mvUid = anna.mvUid
-    ids.relationId = (await anna.send('POST', 'relation', { name: { displayName: 'Bea' } })).body.id
+    ids.relationId = (await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })).body.id
     const fax = { type: 'FAX', value: '+31206241111', primary: true }
     for (const [of, at] of [
       ['', ''],
       ['relation ', `relation/${ids.relationId}/`],
     ]) {
-      ids[`${of}addressId`] = (await anna.send('POST', `${at}address`, { usage: 'HOME' })).body.addressId
-      ids[`${of}contactId`] = (await anna.send('POST', `${at}contact`, fax)).body.contactId
+      ids[`${of}addressId`] = (await anna.call('POST', `${at}address`, { usage: 'HOME' })).body.addressId
+      ids[`${of}contactId`] = (await anna.call('POST', `${at}contact`, fax)).body.contactId
     }
   })
-  after(() => service.close())
 
   const idOf = ({ path }: Operation, name: string): string =>
     (path.includes('{relationId}/') ? ids[`relation ${name}`] : undefined) ?? ids[name] ?? 'x'
@@ -50,7 +48,7 @@ describe('bad input to profiles', function suite() {
       for (let i = 0; i < bodies.length; i += 20) {
         const sent = bodies
           .slice(i, i + 20)
-          .map((bad) => anna.send(method.toUpperCase(), pathOf(operation), bad, { 'if-match': '*' }))
+          .map((bad) => anna.call(method.toUpperCase(), pathOf(operation), bad, { 'if-match': '*' }))
         for (const [at, { status }] of (await Promise.all(sent)).entries()) {
           assert.ok(status < 500, `${status}: ${JSON.stringify(bodies[i + at]).slice(0, 500)}`)
         }
@@ -60,13 +58,13 @@ describe('bad input to profiles', function suite() {
 
   it('is refused when it is too large, packed or unpacked', async () => {
     const large = { usage: 'HOME', note: 'x'.repeat(10_000_000) }
-    refused(await anna.send('POST', 'address', large), 413, 'content-too-large')
+    refusedAt(await anna.call('POST', 'address', large), 413, 'content-too-large')
     const packed = gzipSync(JSON.stringify(large))
     const type = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
-    refused(await anna.send('POST', 'address', packed, type), 413, 'content-too-large')
+    refusedAt(await anna.call('POST', 'address', packed, type), 413, 'content-too-large')
     const picture = { 'content-type': 'image/png', 'content-encoding': 'gzip' }
     const bomb = gzipSync(Buffer.alloc(50_000_000))
-    refused(await anna.send('POST', 'picture', bomb, picture), 413, 'content-too-large')
+    refusedAt(await anna.call('POST', 'picture', bomb, picture), 413, 'content-too-large')
   })
 
   it('is refused when it is a cursor of nobody’s making', async () => {
@@ -77,7 +75,7 @@ describe('bad input to profiles', function suite() {
       ['network', 'profile.connections'],
     ] as const) {
       for (const cursor of forgedCursors(listName(collection, 'own'))) {
-        const { status } = await anna.send('GET', `${path}?cursor=${cursor}`)
+        const { status } = await anna.call('GET', `${path}?cursor=${cursor}`)
         assert.ok(status < 500, `${path} ${cursor}: ${status}`)
       }
     }

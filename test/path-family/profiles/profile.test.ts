@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
-import { connect, type ProfileService, refused, startProfiles, type TestPerson } from './profile-service.ts'
+import { connect, newOwner, type Owner } from '../../harness/care/owners.ts'
+import { refusedAt } from '../../harness/clients/path-client.ts'
+import { password } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 
 const fullName = {
   displayName: 'Anna de Vries',
@@ -25,61 +28,64 @@ const full = {
 }
 const nothing = { birthDate: null, gender: null, language: null, nationality: null, note: null }
 
+/** The history of somebody's profile, or of the person alone; the newest first. */
+const changesOf = ({ mvUid }: Owner, of = 'profile.persons') =>
+  service.db
+    .collection('history.changes')
+    .find({ _id: new RegExp(`${of.replace('.', '\\.')}.*${mvUid}`) as never })
+    .sort({ version: -1 })
+    .toArray()
+
 describe('a person', () => {
-  let service: ProfileService
-  let anna: TestPerson
-  before(async () => {
-    service = await startProfiles()
-  })
-  after(() => service.close())
+  let anna: Owner
   beforeEach(async () => {
-    anna = await service.newPerson({ name: 'Anna' })
+    anna = await newOwner({ name: 'Anna' })
   })
 
   it('is there from the first, by the name of the account or of the mailbox', async () => {
-    const { status, body, etag } = await anna.send('GET', '')
+    const { status, body, etag } = await anna.call('GET', '')
     assert.equal(status, 200)
     assert.equal(etag, '"1"')
     const name = { ...noName, displayName: 'Anna' }
     assert.deepEqual(body, { id: anna.mvUid, picture: null, name, ...nothing })
-    const bob = await service.newPerson()
-    const { name: bobs } = (await bob.send('GET', '')).body
+    const bob = await newOwner()
+    const { name: bobs } = (await bob.call('GET', '')).body
     assert.equal(bobs.displayName, bob.email.split('@')[0])
   })
 
   it('is saved as a whole: what is left out becomes null', async () => {
-    const saved = await anna.send('PUT', '', { id: anna.mvUid, ...full })
+    const saved = await anna.call('PUT', '', { id: anna.mvUid, ...full })
     assert.equal(saved.status, 200, JSON.stringify(saved.body))
     assert.deepEqual(saved.body, { id: anna.mvUid, picture: null, ...full })
-    assert.deepEqual((await anna.send('GET', '')).body, saved.body)
-    const less = await anna.send('PUT', '', { name: { displayName: 'A' } })
+    assert.deepEqual((await anna.call('GET', '')).body, saved.body)
+    const less = await anna.call('PUT', '', { name: { displayName: 'A' } })
     const name = { ...noName, displayName: 'A' }
     assert.deepEqual(less.body, { id: anna.mvUid, picture: null, name, ...nothing })
     assert.equal(less.etag, '"3"')
   })
 
   it('comes back as it was sent: what GET answers is a valid PUT', async () => {
-    const { body } = await anna.send('PUT', '', full)
-    const again = await anna.send('PUT', '', body)
+    const { body } = await anna.call('PUT', '', full)
+    const again = await anna.call('PUT', '', body)
     assert.deepEqual(again.body, body)
   })
 
   it('honours If-Match and If-None-Match', async () => {
-    const { etag } = await anna.send('PUT', '', full, { 'if-match': '*' }).then(() => anna.send('GET', ''))
-    assert.equal((await anna.send('GET', '', undefined, { 'if-none-match': etag })).status, 304)
-    assert.equal((await anna.send('PUT', '', full, { 'if-match': etag })).status, 200)
-    const stale = await anna.send('PUT', '', full, { 'if-match': etag })
-    refused(stale, 412, 'precondition-failed')
+    const { etag } = await anna.call('PUT', '', full, { 'if-match': '*' }).then(() => anna.call('GET', ''))
+    assert.equal((await anna.call('GET', '', undefined, { 'if-none-match': etag })).status, 304)
+    assert.equal((await anna.call('PUT', '', full, { 'if-match': etag })).status, 200)
+    const stale = await anna.call('PUT', '', full, { 'if-match': etag })
+    refusedAt(stale, 412, 'precondition-failed')
     assert.notEqual(stale.etag, etag)
   })
 
   it('is saved once for the first time, however many do it at once', async () => {
-    const bob = await service.newPerson()
+    const bob = await newOwner()
     const names = ['a', 'b', 'c', 'd']
-    const puts = await Promise.all(names.map((name) => bob.send('PUT', '', { name: { displayName: name } })))
+    const puts = await Promise.all(names.map((name) => bob.call('PUT', '', { name: { displayName: name } })))
     assert.deepEqual(puts.map(({ etag }) => etag).sort(), ['"2"', '"3"', '"4"', '"5"'])
     const last = puts.find(({ etag }) => etag === '"5"')
-    assert.deepEqual((await bob.send('GET', '')).body, last?.body)
+    assert.deepEqual((await bob.call('GET', '')).body, last?.body)
   })
 
   it('has dates that exist, known countries, languages and genders', async () => {
@@ -96,20 +102,20 @@ describe('a person', () => {
       ['note', 5],
     ]
     for (const [field, value] of bad) {
-      const places = refused(await anna.send('PUT', '', { ...full, [field]: value }), 400, 'invalid-input')
+      const places = refusedAt(await anna.call('PUT', '', { ...full, [field]: value }), 400, 'invalid-input')
       assert.deepEqual(places, [`body.${field}`], String(value))
     }
-    const { body } = await anna.send('PUT', '', { ...full, language: 'NL-be', birthDate: '2024-02-29' })
+    const { body } = await anna.call('PUT', '', { ...full, language: 'NL-be', birthDate: '2024-02-29' })
     assert.deepEqual([body.language, body.birthDate], ['nl-BE', '2024-02-29'])
   })
 
   it('needs a display name', async () => {
     for (const name of [undefined, {}, { displayName: '' }, { displayName: ' ' }, { displayName: null }]) {
-      const [place] = refused(await anna.send('PUT', '', { ...full, name }), 400, 'invalid-input')
+      const [place] = refusedAt(await anna.call('PUT', '', { ...full, name }), 400, 'invalid-input')
       assert.match(place ?? '', /^body\.name/)
     }
     assert.deepEqual(
-      refused(await anna.send('PUT', '', { name: { displayName: 'A', nick: 'a' } }), 400, 'invalid-input'),
+      refusedAt(await anna.call('PUT', '', { name: { displayName: 'A', nick: 'a' } }), 400, 'invalid-input'),
       ['body.name.nick'],
     )
   })
@@ -128,7 +134,7 @@ describe('a person', () => {
     ]
     for (const [sent, kept] of attacks) {
       const name = { displayName: 'A', note: sent }
-      const { status, body } = await anna.send('PUT', '', { ...full, name, note: sent })
+      const { status, body } = await anna.call('PUT', '', { ...full, name, note: sent })
       assert.equal(status, 200)
       assert.deepEqual([body.note, body.name.note], [kept, kept])
     }
@@ -136,70 +142,64 @@ describe('a person', () => {
       .collection<{ _id: string }>('profile.persons')
       .findOne({ _id: anna.mvUid })
     assert.doesNotMatch(JSON.stringify(stored), /script|onclick|javascript/)
-    const long = await anna.send('PUT', '', { ...full, note: '&'.repeat(9000) })
-    assert.deepEqual(refused(long, 422, 'rule-violated'), ['body.note'])
+    const long = await anna.call('PUT', '', { ...full, note: '&'.repeat(9000) })
+    assert.deepEqual(refusedAt(long, 422, 'rule-violated'), ['body.note'])
   })
 
   it('is not another one', async () => {
-    const places = refused(await anna.send('PUT', '', { ...full, id: 'somebody12' }), 400, 'id-mismatch')
+    const places = refusedAt(await anna.call('PUT', '', { ...full, id: 'somebody12' }), 400, 'id-mismatch')
     assert.deepEqual(places, ['body.id'])
   })
 
   it('is removed with everything, history included, and may begin anew', async () => {
-    const bob = await service.newPerson()
+    const bob = await newOwner()
     await connect(anna, bob)
-    const { body: relation } = await anna.send('POST', 'relation', { name: { displayName: 'Bea' } })
-    await anna.send('POST', 'address', { usage: 'HOME' })
-    await anna.send('POST', `relation/${relation.id}/address`, { usage: 'HOME' })
-    const { body: gone } = await anna.send('POST', 'contact', {
+    const { body: relation } = await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })
+    await anna.call('POST', 'address', { usage: 'HOME' })
+    await anna.call('POST', `relation/${relation.id}/address`, { usage: 'HOME' })
+    const { body: gone } = await anna.call('POST', 'contact', {
       type: 'FAX',
       value: '+31206241111',
       primary: true,
     })
-    await anna.send('DELETE', `contact/${gone.contactId}`)
-    await anna.send('PUT', '', full)
-    refused(await anna.send('DELETE', '', undefined, { 'if-match': '"9"' }), 412, 'precondition-failed')
-    assert.equal((await anna.send('DELETE', '')).status, 204)
-    refused(await anna.send('GET', ''), 404, 'not-found')
-    refused(await anna.send('DELETE', ''), 404, 'not-found')
+    await anna.call('DELETE', `contact/${gone.contactId}`)
+    await anna.call('PUT', '', full)
+    refusedAt(await anna.call('DELETE', '', undefined, { 'if-match': '"9"' }), 412, 'precondition-failed')
+    assert.equal((await anna.call('DELETE', '')).status, 204)
+    refusedAt(await anna.call('GET', ''), 404, 'not-found')
+    refusedAt(await anna.call('DELETE', ''), 404, 'not-found')
     for (const part of ['address', 'contact', 'relation', 'network']) {
-      assert.deepEqual((await anna.send('GET', part)).body.items, [], part)
+      assert.deepEqual((await anna.call('GET', part)).body.items, [], part)
     }
-    assert.deepEqual((await bob.send('GET', 'network')).body.items, [])
-    const kept = await service.db.collection('history.changes').find({}).toArray()
-    const ours = kept.filter(({ _id }) => String(_id).includes(anna.mvUid))
+    assert.deepEqual((await bob.call('GET', 'network')).body.items, [])
+    const ours = await changesOf(anna, 'profile')
     assert.deepEqual(
       ours.map(({ action, before }) => [action, before]),
       [['delete', null]],
     )
-    const again = await anna.send('PUT', '', { name: { displayName: 'Anna' } })
+    const again = await anna.call('PUT', '', { name: { displayName: 'Anna' } })
     assert.equal(again.status, 200)
-    const { body: next } = await anna.send('POST', 'relation', { name: { displayName: 'Cas' } })
+    const { body: next } = await anna.call('POST', 'relation', { name: { displayName: 'Cas' } })
     assert.notEqual(next.id, relation.id)
   })
 
   it('goes with the account', async () => {
-    const bob = await service.newPerson()
+    const bob = await newOwner()
     await connect(anna, bob)
-    await anna.send('GET', '')
-    await anna.send('POST', 'address', { usage: 'HOME' })
-    const { profiles } = service
-    await service.client.withSession((session) =>
-      session.withTransaction(() => profiles.forget(session, anna.mvUid)),
-    )
+    await anna.call('GET', '')
+    await anna.call('POST', 'address', { usage: 'HOME' })
+    assert.equal((await anna.call('DELETE', `/auth/account/${anna.mvUid}`, { password })).status, 204)
     for (const { name } of await service.db.listCollections().toArray()) {
       if (!/^(profile|history)\./.test(name)) continue
-      const left = await service.db.collection(name).find({}).toArray()
-      assert.doesNotMatch(JSON.stringify(left), new RegExp(`"_id":"[^"]*${anna.mvUid}`), name)
+      const id = new RegExp(name.startsWith('history.') ? `profile\\..*${anna.mvUid}` : anna.mvUid)
+      assert.equal(await service.db.collection(name).countDocuments({ _id: id as never }), 0, name)
     }
   })
 
   it('keeps a history of its changes', async () => {
-    await anna.send('PUT', '', full)
-    await anna.send('PUT', '', { ...full, gender: null })
-    const key = { id: anna.mvUid }
-    const caller = { userId: anna.mvUid, roles: [], application: 'test', requestId: 'r' }
-    const { items } = await service.profiles.persons.store.history(caller, key, { limit: 10 })
+    await anna.call('PUT', '', full)
+    await anna.call('PUT', '', { ...full, gender: null })
+    const items = await changesOf(anna)
     assert.deepEqual(
       items.map(({ action, version, changed, userId }) => [action, version, changed, userId]),
       [

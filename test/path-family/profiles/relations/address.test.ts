@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { type ProfileService, refused, startProfiles, type TestPerson } from '../profile-service.ts'
+import { newOwner, type Owner } from '../../../harness/care/owners.ts'
+import { refusedAt } from '../../../harness/clients/path-client.ts'
+import { service } from '../../../harness/service/service.ts'
 
 const full = {
   country: 'NL',
@@ -17,17 +19,12 @@ const { usage: _, ...mayBeNull } = full
 const nothing = Object.fromEntries(Object.keys(mayBeNull).map((field) => [field, null]))
 
 describe('addresses', () => {
-  let service: ProfileService
-  let anna: TestPerson
+  let anna: Owner
   let relation: string
-  before(async () => {
-    service = await startProfiles()
-  })
   beforeEach(async () => {
-    anna = await service.newPerson()
-    relation = (await anna.send('POST', 'relation', { name: { displayName: 'Bea' } })).body.id
+    anna = await newOwner()
+    relation = (await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })).body.id
   })
-  after(() => service.close())
 
   for (const of of ['a person', 'a relation']) {
     describe(`of ${of}`, () => {
@@ -37,31 +34,35 @@ describe('addresses', () => {
       })
 
       it('are added, listed, replaced and deleted', async () => {
-        const added = await anna.send('POST', at, full)
+        const added = await anna.call('POST', at, full)
         assert.equal(added.status, 201, JSON.stringify(added.body))
         const { addressId } = added.body
         assert.deepEqual(added.body, { addressId, ...full })
         const path = added.headers.get('location') ?? ''
         assert.equal(path, `/profile/${anna.mvUid}/${at}/${addressId}`)
-        assert.deepEqual((await anna.send('GET', path)).body, added.body)
-        assert.deepEqual((await anna.send('GET', at)).body.items, [added.body])
-        const put = await anna.send('PUT', path, { addressId, usage: 'POSTAL' })
+        assert.deepEqual((await anna.call('GET', path)).body, added.body)
+        assert.deepEqual((await anna.call('GET', at)).body.items, [added.body])
+        const put = await anna.call('PUT', path, { addressId, usage: 'POSTAL' })
         assert.equal(put.status, 200)
         assert.deepEqual(put.body, { addressId, ...nothing, usage: 'POSTAL' })
         assert.equal(put.etag, '"2"')
-        refused(await anna.send('PUT', path, put.body, { 'if-match': '"1"' }), 412, 'precondition-failed')
-        refused(await anna.send('DELETE', path, undefined, { 'if-match': '"1"' }), 412, 'precondition-failed')
-        assert.equal((await anna.send('PUT', path, put.body, { 'if-match': '"2"' })).status, 200)
-        assert.equal((await anna.send('DELETE', path)).status, 204)
-        refused(await anna.send('DELETE', path), 404, 'not-found')
-        refused(await anna.send('GET', path), 404, 'not-found')
-        refused(await anna.send('PUT', path, put.body), 404, 'not-found')
+        refusedAt(await anna.call('PUT', path, put.body, { 'if-match': '"1"' }), 412, 'precondition-failed')
+        refusedAt(
+          await anna.call('DELETE', path, undefined, { 'if-match': '"1"' }),
+          412,
+          'precondition-failed',
+        )
+        assert.equal((await anna.call('PUT', path, put.body, { 'if-match': '"2"' })).status, 200)
+        assert.equal((await anna.call('DELETE', path)).status, 204)
+        refusedAt(await anna.call('DELETE', path), 404, 'not-found')
+        refusedAt(await anna.call('GET', path), 404, 'not-found')
+        refusedAt(await anna.call('PUT', path, put.body), 404, 'not-found')
       })
 
       it('need the id of the path in a PUT body', async () => {
-        const { body } = await anna.send('POST', at, { usage: 'HOME' })
-        const put = await anna.send('PUT', `${at}/${body.addressId}`, { addressId: 'x', usage: 'HOME' })
-        assert.deepEqual(refused(put, 400, 'id-mismatch'), ['body.addressId'])
+        const { body } = await anna.call('POST', at, { usage: 'HOME' })
+        const put = await anna.call('PUT', `${at}/${body.addressId}`, { addressId: 'x', usage: 'HOME' })
+        assert.deepEqual(refusedAt(put, 400, 'id-mismatch'), ['body.addressId'])
       })
     })
   }
@@ -75,37 +76,37 @@ describe('addresses', () => {
       label: ['', 'x'.repeat(201), 7],
     })) {
       for (const one of value) {
-        const places = refused(
-          await anna.send('POST', 'address', { ...full, [field]: one }),
+        const places = refusedAt(
+          await anna.call('POST', 'address', { ...full, [field]: one }),
           400,
           'invalid-input',
         )
         assert.deepEqual([...new Set(places)], [`body.${field}`], String(one))
       }
     }
-    const edge = await anna.send('POST', 'address', { usage: 'HOME', lat: -90, lng: 180 })
+    const edge = await anna.call('POST', 'address', { usage: 'HOME', lat: -90, lng: 180 })
     assert.equal(edge.status, 201)
   })
 
   it('keep text as it was sent', async () => {
     const streetAddress = 'O\'Connell St. 1 \u{1F3E0} ‮ $where {"$gt":""}'
-    const { body } = await anna.send('POST', 'address', { usage: 'HOME', streetAddress })
+    const { body } = await anna.call('POST', 'address', { usage: 'HOME', streetAddress })
     assert.equal(body.streetAddress, streetAddress)
   })
 
   it('go with their relation', async () => {
-    const { body } = await anna.send('POST', 'relation', { name: { displayName: 'Cas' } })
+    const { body } = await anna.call('POST', 'relation', { name: { displayName: 'Cas' } })
     const path = `relation/${body.id}/address`
-    const added = await Promise.all([1, 2, 3].map(() => anna.send('POST', path, full)))
+    const added = await Promise.all([1, 2, 3].map(() => anna.call('POST', path, full)))
     const [late, removed] = await Promise.all([
-      anna.send('POST', path, full),
-      anna.send('DELETE', `relation/${body.id}`),
+      anna.call('POST', path, full),
+      anna.call('DELETE', `relation/${body.id}`),
     ])
     assert.ok([201, 404].includes(late.status))
     assert.equal(removed.status, 204)
-    refused(await anna.send('GET', path), 404, 'not-found')
+    refusedAt(await anna.call('GET', path), 404, 'not-found')
     for (const { headers } of added) {
-      refused(await anna.send('GET', headers.get('location') ?? ''), 404, 'not-found')
+      refusedAt(await anna.call('GET', headers.get('location') ?? ''), 404, 'not-found')
     }
     const left = await service.db
       .collection('profile.addresses')

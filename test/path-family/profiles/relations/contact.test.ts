@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
-import {
-  type ProfileService,
-  type Reply,
-  refused,
-  startProfiles,
-  type TestPerson,
-} from '../profile-service.ts'
+import { newOwner, type Owner } from '../../../harness/care/owners.ts'
+import { type Answer, refusedAt } from '../../../harness/clients/path-client.ts'
 
 const phone = { type: 'PHONE', value: '+31 20 624 1111', primary: true }
 
@@ -17,18 +12,13 @@ interface Contact {
 }
 
 describe('contacts', () => {
-  let service: ProfileService
-  let anna: TestPerson
-  before(async () => {
-    service = await startProfiles()
-  })
-  after(() => service.close())
+  let anna: Owner
   beforeEach(async () => {
-    anna = await service.newPerson()
+    anna = await newOwner()
   })
 
-  const add = (body: object, at = 'contact'): Promise<Reply> => anna.send('POST', at, body)
-  const all = async (at = 'contact'): Promise<Contact[]> => (await anna.send('GET', at)).body.items
+  const add = (body: object, at = 'contact'): Promise<Answer> => anna.call('POST', at, body)
+  const all = async (at = 'contact'): Promise<Contact[]> => (await anna.call('GET', at)).body.items
   const primaries = async (at = 'contact') =>
     (await all(at)).filter(({ primary }) => primary).map(({ contactId }) => contactId)
 
@@ -39,7 +29,7 @@ describe('contacts', () => {
     assert.deepEqual(rest, { ...phone, availability: null, label: null, note: null, usage: null })
     assert.equal(added.etag, '"1"')
     assert.equal(added.headers.get('location'), `/profile/${anna.mvUid}/contact/${contactId}`)
-    const got = await anna.send('GET', added.headers.get('location') ?? '')
+    const got = await anna.call('GET', added.headers.get('location') ?? '')
     assert.deepEqual(got.body, added.body)
   })
 
@@ -47,36 +37,36 @@ describe('contacts', () => {
     const { body, etag } = await add({ ...phone, label: 'Office', note: '<p>ring <b>twice</b></p>' })
     const at = `contact/${body.contactId}`
     const { contactId } = body
-    const put = await anna.send('PUT', at, { ...phone, contactId, usage: 'WORK' }, { 'if-match': etag })
+    const put = await anna.call('PUT', at, { ...phone, contactId, usage: 'WORK' }, { 'if-match': etag })
     assert.equal(put.status, 200)
     assert.equal(put.etag, '"2"')
     const nothing = { availability: null, label: null, note: null }
     assert.deepEqual(put.body, { ...phone, contactId, usage: 'WORK', ...nothing })
-    assert.deepEqual((await anna.send('GET', at)).body, put.body)
+    assert.deepEqual((await anna.call('GET', at)).body, put.body)
   })
 
   it('are only replaced over the version that the client saw', async () => {
     const { body, etag } = await add(phone)
     const at = `contact/${body.contactId}`
-    refused(await anna.send('PUT', at, body), 428, 'precondition-required')
-    const put = () => anna.send('PUT', at, body, { 'if-match': etag })
+    refusedAt(await anna.call('PUT', at, body), 428, 'precondition-required')
+    const put = () => anna.call('PUT', at, body, { 'if-match': etag })
     assert.equal((await put()).etag, '"2"')
     const stale = await put()
-    refused(stale, 412, 'precondition-failed')
+    refusedAt(stale, 412, 'precondition-failed')
     assert.equal(stale.etag, '"2"')
-    const late = await anna.send('DELETE', at, undefined, { 'if-match': '"1"' })
-    refused(late, 412, 'precondition-failed')
-    assert.equal((await anna.send('DELETE', at, undefined, { 'if-match': '"2"' })).status, 204)
-    refused(await anna.send('GET', at), 404, 'not-found')
+    const late = await anna.call('DELETE', at, undefined, { 'if-match': '"1"' })
+    refusedAt(late, 412, 'precondition-failed')
+    assert.equal((await anna.call('DELETE', at, undefined, { 'if-match': '"2"' })).status, 204)
+    refusedAt(await anna.call('GET', at), 404, 'not-found')
   })
 
   it('need the id of the path in the body', async () => {
     const { body, etag } = await add(phone)
     const at = `contact/${body.contactId}`
-    const other = await anna.send('PUT', at, { ...body, contactId: 'another1' }, { 'if-match': etag })
-    assert.deepEqual(refused(other, 400, 'id-mismatch'), ['body.contactId'])
-    const none = await anna.send('PUT', at, phone, { 'if-match': etag })
-    assert.deepEqual(refused(none, 400, 'invalid-input'), ['body.contactId'])
+    const other = await anna.call('PUT', at, { ...body, contactId: 'another1' }, { 'if-match': etag })
+    assert.deepEqual(refusedAt(other, 400, 'id-mismatch'), ['body.contactId'])
+    const none = await anna.call('PUT', at, phone, { 'if-match': etag })
+    assert.deepEqual(refusedAt(none, 400, 'invalid-input'), ['body.contactId'])
   })
 
   it('have values that fit their type', async () => {
@@ -101,12 +91,12 @@ describe('contacts', () => {
     ]
     for (const [type, value] of bad) {
       const problem = await add({ type, value, primary: false })
-      assert.deepEqual(refused(problem, 422, 'rule-violated'), ['body.value'], value)
+      assert.deepEqual(refusedAt(problem, 422, 'rule-violated'), ['body.value'], value)
     }
   })
 
   it('name all that is wrong at once', async () => {
-    const places = refused(
+    const places = refusedAt(
       await add({ type: 'TELEX', primary: 'yes', usage: 'CAR', surprise: 1 }),
       400,
       'invalid-input',
@@ -135,15 +125,15 @@ describe('contacts', () => {
       const [a, b, c] = [await add(phone), await add(phone), await add(phone)]
       const ids = [a, b, c].map(({ body }) => body.contactId as string)
       const put = async (id: string | undefined, change: object) => {
-        const { body, etag } = await anna.send('GET', `contact/${id}`)
-        return anna.send('PUT', `contact/${id}`, { ...body, ...change }, { 'if-match': etag })
+        const { body, etag } = await anna.call('GET', `contact/${id}`)
+        return anna.call('PUT', `contact/${id}`, { ...body, ...change }, { 'if-match': etag })
       }
       assert.deepEqual(await primaries(), [ids[2]])
       assert.equal((await put(ids[2], { primary: false })).body.primary, false)
       assert.deepEqual(await primaries(), [ids[0]])
       await put(ids[0], { type: 'MOBILE' })
       assert.deepEqual((await primaries()).sort(), [ids[0], ids[1]].sort())
-      await anna.send('DELETE', `contact/${ids[1]}`)
+      await anna.call('DELETE', `contact/${ids[1]}`)
       assert.deepEqual((await primaries()).sort(), [ids[0], ids[2]].sort())
       assert.equal((await put(ids[2], { primary: false })).body.primary, true)
     })
@@ -152,9 +142,9 @@ describe('contacts', () => {
       assert.equal((await primaries()).length, 1)
       const ids = (await all()).map(({ contactId }) => contactId)
       const changes = ids.map(async (id, i) => {
-        if (i % 3 === 0) return anna.send('DELETE', `contact/${id}`)
+        if (i % 3 === 0) return anna.call('DELETE', `contact/${id}`)
         const body = { ...phone, contactId: id, primary: i % 3 === 1 }
-        return anna.send('PUT', `contact/${id}`, body, { 'if-match': '*' })
+        return anna.call('PUT', `contact/${id}`, body, { 'if-match': '*' })
       })
       for (const { status } of await Promise.all(changes))
         assert.ok([200, 204].includes(status), String(status))
@@ -164,43 +154,43 @@ describe('contacts', () => {
 
   it('come in pages', async () => {
     for (let i = 0; i < 5; i++) await add({ ...phone, label: `number ${i}` })
-    const first = await anna.send('GET', 'contact?limit=2&count=true')
+    const first = await anna.call('GET', 'contact?limit=2&count=true')
     assert.deepEqual([first.body.items.length, first.body.page.total], [2, 5])
     const labels = first.body.items.map(({ label }: { label: string }) => label)
     let { next } = first.body.page
     while (next) {
-      const { body } = await anna.send('GET', `contact?limit=2&cursor=${next}`)
+      const { body } = await anna.call('GET', `contact?limit=2&cursor=${next}`)
       labels.push(...body.items.map(({ label }: { label: string }) => label))
       next = body.page.next
     }
     assert.deepEqual(labels, ['number 0', 'number 1', 'number 2', 'number 3', 'number 4'])
-    refused(await anna.send('GET', 'contact?limit=1001'), 400, 'invalid-input')
-    refused(await anna.send('GET', 'contact?cursor=abc'), 400, 'malformed-request')
+    refusedAt(await anna.call('GET', 'contact?limit=1001'), 400, 'invalid-input')
+    refusedAt(await anna.call('GET', 'contact?cursor=abc'), 400, 'malformed-request')
   })
 
   it('are made once by a repeated Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'once-1' }
-    const answers = await Promise.all([1, 2].map(() => anna.send('POST', 'contact', phone, key)))
+    const answers = await Promise.all([1, 2].map(() => anna.call('POST', 'contact', phone, key)))
     assert.ok(answers.every(({ status }) => [201, 409].includes(status)))
-    const again = await anna.send('POST', 'contact', phone, key)
+    const again = await anna.call('POST', 'contact', phone, key)
     assert.equal(again.status, 201)
     assert.deepEqual(
       (await all()).map(({ contactId }) => contactId),
       [again.body.contactId],
     )
-    const other = await anna.send('POST', 'contact', { ...phone, label: 'x' }, key)
-    refused(other, 422, 'idempotency-key-reused')
+    const other = await anna.call('POST', 'contact', { ...phone, label: 'x' }, key)
+    refusedAt(other, 422, 'idempotency-key-reused')
   })
 
   it('are a relation’s too, with a primary of their own', async () => {
-    const { body } = await anna.send('POST', 'relation', { name: { displayName: 'Bea' } })
+    const { body } = await anna.call('POST', 'relation', { name: { displayName: 'Bea' } })
     const at = `relation/${body.id}/contact`
     const [own, hers] = [await add(phone), await add(phone, at)]
     assert.deepEqual(await primaries(), [own.body.contactId])
     assert.deepEqual(await primaries(at), [hers.body.contactId])
-    refused(await anna.send('GET', `contact/${hers.body.contactId}`), 404, 'not-found')
-    refused(await anna.send('GET', `${at}/${own.body.contactId}`), 404, 'not-found')
-    refused(await add(phone, 'relation/999/contact'), 404, 'not-found')
-    refused(await anna.send('GET', 'relation/999/contact'), 404, 'not-found')
+    refusedAt(await anna.call('GET', `contact/${hers.body.contactId}`), 404, 'not-found')
+    refusedAt(await anna.call('GET', `${at}/${own.body.contactId}`), 404, 'not-found')
+    refusedAt(await add(phone, 'relation/999/contact'), 404, 'not-found')
+    refusedAt(await anna.call('GET', 'relation/999/contact'), 404, 'not-found')
   })
 })

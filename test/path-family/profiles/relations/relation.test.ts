@@ -1,20 +1,16 @@
 import assert from 'node:assert/strict'
 import { RelationTypeEnum } from '../../../../schemas/enum.ts'
-import { type ProfileService, refused, startProfiles, type TestPerson } from '../profile-service.ts'
+import { newOwner, type Owner } from '../../../harness/care/owners.ts'
+import { refusedAt } from '../../../harness/clients/path-client.ts'
 
 const name = { displayName: 'Bea' }
 
 describe('relations', () => {
-  let service: ProfileService
-  let anna: TestPerson
-  before(async () => {
-    service = await startProfiles()
-  })
-  after(() => service.close())
+  let anna: Owner
   beforeEach(async () => {
-    anna = await service.newPerson()
+    anna = await newOwner()
   })
-  const add = (body: object) => anna.send('POST', 'relation', body)
+  const add = (body: object) => anna.call('POST', 'relation', body)
 
   it('are numbered, and found by the number alone too', async () => {
     const first = await add({ name, type: 'SIBLING', birthDate: '1980-01-31' })
@@ -26,13 +22,13 @@ describe('relations', () => {
       ['SIBLING', '1980-01-31', null],
     )
     for (const id of ['1', 'party:relation:1', 'party%3Arelation%3A1']) {
-      assert.deepEqual((await anna.send('GET', `relation/${id}`)).body, first.body)
+      assert.deepEqual((await anna.call('GET', `relation/${id}`)).body, first.body)
     }
     for (const id of ['2', 'party:relation:2', '999999999999999']) {
-      refused(await anna.send('GET', `relation/${id}`), 404, 'not-found')
+      refusedAt(await anna.call('GET', `relation/${id}`), 404, 'not-found')
     }
     for (const id of ['one', '-1', '1.5', 'party:person:1', '1e3', '1'.repeat(16)]) {
-      refused(await anna.send('GET', `relation/${id}`), 400, 'invalid-input')
+      refusedAt(await anna.call('GET', `relation/${id}`), 400, 'invalid-input')
     }
   })
 
@@ -40,7 +36,7 @@ describe('relations', () => {
     const added = await Promise.all(Array.from({ length: 12 }, () => add({ name })))
     assert.ok(added.every(({ status }) => status === 201))
     assert.equal(new Set(added.map(({ body }) => body.id)).size, 12)
-    const { body } = await anna.send('GET', 'relation')
+    const { body } = await anna.call('GET', 'relation')
     assert.deepEqual(
       body.items.map(({ id }: { id: string }) => id),
       Array.from({ length: 12 }, (_, i) => `party:relation:${i + 1}`),
@@ -49,57 +45,61 @@ describe('relations', () => {
 
   it('may have a number of one’s own that is free', async () => {
     assert.equal((await add({ name, id: '7' })).body.id, 'party:relation:7')
-    refused(await add({ name, id: 'party:relation:7' }), 409, 'conflict')
+    refusedAt(await add({ name, id: 'party:relation:7' }), 409, 'conflict')
     assert.equal((await add({ name })).body.id, 'party:relation:8')
-    refused(await add({ name, id: '0' }), 400, 'invalid-input')
+    refusedAt(await add({ name, id: '0' }), 400, 'invalid-input')
   })
 
   it('are replaced as a whole', async () => {
     const { body } = await add({ name, type: 'NURSE', gender: 'FEMALE', language: 'en', note: '<b>x</b>' })
-    const put = await anna.send('PUT', 'relation/1', { id: '1', name: { displayName: 'B' } })
+    const put = await anna.call('PUT', 'relation/1', { id: '1', name: { displayName: 'B' } })
     assert.equal(put.status, 200)
     assert.equal(put.etag, '"2"')
     const { name: newName, ...rest } = put.body
     assert.equal(newName.displayName, 'B')
     const gone = { type: null, gender: null, language: null, note: null, nationality: null, birthDate: null }
     assert.deepEqual(rest, { id: body.id, ...gone })
-    refused(await anna.send('PUT', 'relation/1', put.body, { 'if-match': '"1"' }), 412, 'precondition-failed')
-    assert.equal((await anna.send('PUT', 'relation/1', put.body, { 'if-match': '"2"' })).status, 200)
-    refused(await anna.send('PUT', 'relation/2', { name }), 404, 'not-found')
-    const mismatch = await anna.send('PUT', 'relation/1', { name, id: 'party:relation:2' })
-    assert.deepEqual(refused(mismatch, 400, 'id-mismatch'), ['body.id'])
+    refusedAt(
+      await anna.call('PUT', 'relation/1', put.body, { 'if-match': '"1"' }),
+      412,
+      'precondition-failed',
+    )
+    assert.equal((await anna.call('PUT', 'relation/1', put.body, { 'if-match': '"2"' })).status, 200)
+    refusedAt(await anna.call('PUT', 'relation/2', { name }), 404, 'not-found')
+    const mismatch = await anna.call('PUT', 'relation/1', { name, id: 'party:relation:2' })
+    assert.deepEqual(refusedAt(mismatch, 400, 'id-mismatch'), ['body.id'])
   })
 
   it('are of the 42 types of the specification', async () => {
     assert.equal(RelationTypeEnum.enum.length, 42)
-    const places = refused(await add({ name, type: 'ENEMY' }), 400, 'invalid-input')
+    const places = refusedAt(await add({ name, type: 'ENEMY' }), 400, 'invalid-input')
     assert.deepEqual(places, ['body.type'])
   })
 
   it('are owned or not', async () => {
     await add({ name })
     const owns = async (relationId: string) => {
-      const { status, body } = await anna.send('POST', 'relation/owns', { relationId })
+      const { status, body } = await anna.call('POST', 'relation/owns', { relationId })
       assert.equal(status, 200)
       return body
     }
     assert.deepEqual(await owns('1'), { owns: true })
     assert.deepEqual(await owns('party:relation:1'), { owns: true })
     assert.deepEqual(await owns('2'), { owns: false })
-    const bob = await service.newPerson()
-    const { body } = await bob.send('POST', 'relation/owns', { relationId: '1' })
+    const bob = await newOwner()
+    const { body } = await bob.call('POST', 'relation/owns', { relationId: '1' })
     assert.deepEqual(body, { owns: false })
   })
 
   it('are deleted', async () => {
     await add({ name })
-    refused(
-      await anna.send('DELETE', 'relation/1', undefined, { 'if-match': '"2"' }),
+    refusedAt(
+      await anna.call('DELETE', 'relation/1', undefined, { 'if-match': '"2"' }),
       412,
       'precondition-failed',
     )
-    assert.equal((await anna.send('DELETE', 'relation/1', undefined, { 'if-match': '"1"' })).status, 204)
-    refused(await anna.send('DELETE', 'relation/1'), 404, 'not-found')
+    assert.equal((await anna.call('DELETE', 'relation/1', undefined, { 'if-match': '"1"' })).status, 204)
+    refusedAt(await anna.call('DELETE', 'relation/1'), 404, 'not-found')
     assert.equal((await add({ name })).body.id, 'party:relation:2')
   })
 })
