@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { Caller } from '../../records/store/documents/caller.ts'
-import type { OpenAccounts } from '../accounts/accounts.ts'
+import type { OpenAccounts } from '../accounts/open-accounts.ts'
 import { readConfig } from '../config/config.ts'
 
 const usage = `Usage: npm run admin -- create --email <address> [--name <name>]

@@ -16,7 +16,7 @@ import { defineFunction } from './functions/define.ts'
 import { beforeCreate } from './triggers/create.ts'
 import { afterCreate, beforeDelete } from './triggers/remove.ts'
 import { beforeUpdate, written } from './triggers/update.ts'
-import { beforeSaveUser, ensureEhr } from './triggers/user.ts'
+import { beforeSaveUser, ensureEhr } from './triggers/users.ts'
 
 /**
  * What the class family does beyond storing: it judges what is written, decides who may see it, and keeps
