@@ -125,7 +125,8 @@ describe('pitfalls', () => {
     const [sums] = await things
       .aggregate([{ $group: { _id: null, sum: { $sum: '$v' }, mean: { $avg: '$v' }, n: { $sum: 1 } } }])
       .toArray()
-    assert.deepEqual(sums, { _id: null, sum: 6, mean: 2, n: 5 })
+    const [sum, mean] = ['6', '2'].map((text) => Decimal128.fromString(text))
+    assert.deepEqual(sums, { _id: null, sum, mean, n: 5 })
   })
 
   it('$substr with a negative length reaches to the end', async () => {
@@ -219,7 +220,7 @@ describe('pitfalls', () => {
     const matches = (regex: string) =>
       things.aggregate([{ $match: { $expr: { $regexMatch: { input: 'a', regex } } } }])
     await store('a')
-    await assert.rejects(matches('a(?=b)').toArray(), { code: 51091 })
+    await assert.rejects(matches('a(?=b)').toArray(), { code: 51111 })
   })
 
   it('every other expression runs in linear time', async () => {

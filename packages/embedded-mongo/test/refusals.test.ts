@@ -14,8 +14,8 @@ const index = (key: Document, options: Document = {}): Document => ({
 const refusals: [what: string, command: Document, code: number, named: RegExp][] = [
   ['change streams', aggregate({ $changeStream: {} }), 115, /\$changeStream/],
   ['$where', find({ $where: 'true' }), 115, /\$where/],
-  ['$function', find({ $expr: { $function: { body: 'x', args: [], lang: 'js' } } }), 2, /\$function/],
-  ['$accumulator', aggregate({ $group: { _id: 1, a: { $accumulator: {} } } }), 2, /\$accumulator/],
+  ['$function', find({ $expr: { $function: { body: 'x', args: [], lang: 'js' } } }), 115, /\$function/],
+  ['$accumulator', aggregate({ $group: { _id: 1, a: { $accumulator: {} } } }), 115, /\$accumulator/],
   ['$text', find({ $text: { $search: 'a' } }), 115, /\$text/],
   ['$near', find({ at: { $near: point } }), 115, /\$near/],
   ['$nearSphere', find({ at: { $nearSphere: point } }), 115, /\$nearSphere/],
@@ -25,7 +25,6 @@ const refusals: [what: string, command: Document, code: number, named: RegExp][]
   ['$jsonSchema', find({ $jsonSchema: {} }), 115, /\$jsonSchema/],
   ['$out', aggregate({ $out: 'x' }), 115, /\$out/],
   ['$merge in a $facet', aggregate({ $facet: { a: [{ $merge: 'x' }] } }), 115, /\$merge/],
-  ['$lookup by pipeline', aggregate({ $lookup: { from: 'a', as: 'b', pipeline: [] } }), 115, /pipeline/],
   ['$bucket', aggregate({ $bucket: { groupBy: '$a', boundaries: [1, 2] } }), 115, /\$bucket/],
   ['$setWindowFields', aggregate({ $setWindowFields: {} }), 115, /\$setWindowFields/],
   ['validators', { create: 'v', validator: { a: 1 } }, 115, /validator/],

@@ -171,3 +171,73 @@ const compareBinary = (a: Binary, b: Binary): number =>
 
 export const equal = (a: unknown, b: unknown, collation?: Collation): boolean =>
   compare(a, b, collation) === 0
+
+/** A text that two values share exactly when they are equal. */
+export const identity = (value: unknown, collation?: Collation): string => {
+  const type = typeOrder(value)
+  switch (type) {
+    case 10:
+      return `n${numberParts(value)
+        .map((part) => part + 0)
+        .join(':')}`
+    case 15:
+      return JSON.stringify(collation ? collation.fold(text(value)) : text(value))
+    case 20: {
+      const parts = Object.entries(fields(value as Document)).map(
+        ([key, inner]) => `${JSON.stringify(key)}:${identity(inner, collation)}`,
+      )
+      return `{${parts.join()}}`
+    }
+    case 25:
+      return `[${(value as unknown[]).map((inner) => identity(inner, collation)).join()}]`
+    case 30:
+      return `b${(value as Binary).sub_type}:${Buffer.from((value as Binary).value()).toString('base64')}`
+    case 35:
+      return `o${(value as ObjectId).toHexString()}`
+    case 45:
+      return `d${(value as Date).getTime()}`
+    case 47:
+      return `t${(value as Timestamp).toBigInt()}`
+    case 50:
+      return `r${JSON.stringify(regexText(value))}`
+    case 60:
+      return `c${JSON.stringify(String((value as { code: unknown }).code))}`
+    default:
+      return `${type}${value}`
+  }
+}
+
+/** Values, each once; the first of those that are equal stays. */
+export class ValueSet {
+  readonly #values = new Map<string, unknown>()
+  readonly #collation: Collation | undefined
+
+  constructor(values: readonly unknown[] = [], collation?: Collation) {
+    this.#collation = collation
+    for (const value of values) this.add(value)
+  }
+
+  has(value: unknown): boolean {
+    return this.#values.has(identity(value, this.#collation))
+  }
+
+  /** False when it was there already. */
+  add(value: unknown): boolean {
+    const name = identity(value, this.#collation)
+    if (this.#values.has(name)) return false
+    this.#values.set(name, value)
+    return true
+  }
+
+  delete(value: unknown): boolean {
+    return this.#values.delete(identity(value, this.#collation))
+  }
+
+  get size(): number {
+    return this.#values.size
+  }
+
+  get values(): unknown[] {
+    return [...this.#values.values()]
+  }
+}

@@ -74,29 +74,6 @@ export const put = (target: Document, key: string, value: unknown): void => {
 
 export const isIndex = (part: string): boolean => /^(0|[1-9]\d{0,8})$/.test(part)
 
-/** Plain JavaScript numbers for the expression library; longs beyond 2^53 and decimals stay what they are. */
-export const promote = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(promote)
-  switch (bsonType(value)) {
-    case 'Int32':
-    case 'Double':
-      return (value as Int32).value
-    case 'Long': {
-      const number = (value as Long).toNumber()
-      return Number.isSafeInteger(number) ? number : value
-    }
-    case 'BSONRegExp': {
-      const { pattern, options } = value as { pattern: string; options: string }
-      return new RegExp(pattern, options.replace(/[^imsu]/g, ''))
-    }
-  }
-  if (!isObject(value)) return value
-  const copy: Document = {}
-  const source = fields(value)
-  for (const key of Object.keys(source)) put(copy, key, promote(source[key]))
-  return copy
-}
-
 export const clone = <T>(value: T): T => {
   if (Array.isArray(value)) return value.map(clone) as T
   if (!isObject(value)) return value

@@ -9,7 +9,7 @@ import { explain } from '../commands/reads/explain.ts'
 import { reads } from '../commands/reads/reads.ts'
 import { sessionId, sessions, transactionOwner } from '../commands/sessions.ts'
 import { writes } from '../commands/writes/writes.ts'
-import { evaluate } from '../language/expressions/expressions.ts'
+import { compileExpression } from '../language/expressions/compile.ts'
 import type { Engine } from '../storage/engine.ts'
 import type { Transaction } from '../storage/transactions.ts'
 import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
@@ -147,7 +147,9 @@ export class Dispatcher {
 
 /** `let` variables are expressions that know no document. */
 const constants = (variables: Document): Document =>
-  Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, evaluate(value, {})]))
+  Object.fromEntries(
+    Object.entries(variables).map(([name, value]) => [name, compileExpression(value)(undefined)]),
+  )
 
 /** How a command's context differs inside a transaction. */
 const insideOf = (

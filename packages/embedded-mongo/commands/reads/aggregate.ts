@@ -1,23 +1,15 @@
-/** aggregate: the head of a pipeline runs on the planner, the rest in the expression library. */
+/** aggregate: the head of a pipeline runs on the planner, the rest stage by stage. */
 import type { Document } from 'bson'
-import { checkPipeline, runPipeline } from '../../language/aggregation/pipeline.ts'
+import { checkPipeline, compilePipeline } from '../../language/aggregation/pipeline.ts'
+import type { Documents, Foreign } from '../../language/aggregation/stage.ts'
 import { checkNamespace } from '../../storage/collections/catalog.ts'
-import { scanRecords } from '../../storage/collections/records.ts'
+import type { Match } from '../../storage/collections/records.ts'
 import { splitPipeline } from '../../storage/queries/pipeline-head.ts'
-import { find, type Query } from '../../storage/queries/query.ts'
+import { find, prepare, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
-import { eachItem, type Step } from '../../values/steps.ts'
-import {
-  decode,
-  encode,
-  integer,
-  isNumeric,
-  isObject,
-  promote,
-  toNumber,
-  truthy,
-} from '../../values/values.ts'
+import { PAUSE, type Step } from '../../values/steps.ts'
+import { encode, integer, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, cursorReply } from '../context.ts'
 import { explainCommand } from './explain.ts'
 import { countMatches, encoded, FIRST_BATCH, goneCheck } from './reads.ts'
@@ -67,20 +59,31 @@ const results = async (context: Context, pipeline: Document[]): Promise<Iterable
   }
   const found = find(view, collection, query)
   if (rest.length === 0) return encoded(found)
-  const options = {
+  const stage = compilePipeline(rest, {
     collation: collationOf(collation ?? collection?.options.collation),
     variables,
-    collection: (name: string) => wholeCollection(context, name),
-  }
-  const documents: Document[] = []
-  await eachItem(found, pace, ({ document }) => {
-    documents.push(document)
+    pace,
+    foreign: (name) => foreign(context, name),
   })
-  return runPipeline(rest, documents, options).map(encode)
+  return encodedDocuments(stage(documents(found)))
 }
 
-const wholeCollection = (context: Context, name: string): Document[] => {
-  const collection = context.find(name)
-  if (!collection) return []
-  return [...scanRecords(context.view, collection)].map(({ bytes }) => promote(decode(bytes)) as Document)
+function* documents(matches: Iterable<Step<Match>>): Documents {
+  for (const match of matches) yield match === PAUSE ? PAUSE : match.document
+}
+
+function* encodedDocuments(found: Documents): Iterable<Step<Buffer>> {
+  for (const document of found) yield document === PAUSE ? PAUSE : encode(document)
+}
+
+/** Another collection of the same database. */
+const foreign = ({ find: collectionOf, view, pace, command }: Context, name: string): Foreign => {
+  const collection = collectionOf(name)
+  const { collation } = command
+  return {
+    find: (filter) => documents(find(view, collection, { filter, collation, pace })),
+    indexed: (field) =>
+      collection !== undefined &&
+      prepare(collection, { filter: { [field]: '' }, collation }).plan.index !== undefined,
+  }
 }

@@ -1,6 +1,6 @@
 /** find, getMore, killCursors, count, distinct. */
 import type { Document, Long } from 'bson'
-import { compileProjection } from '../../language/results/projection.ts'
+import { compileProjection, type ProjectionOptions } from '../../language/results/projection.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import { encodeKey } from '../../storage/collections/key-codec.ts'
 import { countRecords, type Match } from '../../storage/collections/records.ts'
@@ -41,7 +41,7 @@ const findCommand: Command = {
       if (truthy(command[name])) fail(115, `find option ${name} is not supported by this engine`)
     const { ns, collection } = target(context, 'find')
     const query = queryOf(context, command.filter)
-    const project = compileProjection(command.projection, query.filter)
+    const project = compileProjection(command.projection, projectionOptions(context, collection, query))
     const size =
       command.batchSize === undefined ? FIRST_BATCH : integer(command.batchSize, 'batchSize', FIRST_BATCH)
     const documents = encoded(find(view, collection, query), project)
@@ -57,6 +57,17 @@ export function* encoded(
   for (const match of matches)
     yield match === PAUSE ? PAUSE : project ? encode(project(match.document)) : match.bytes
 }
+
+/** What a projection knows of the query that it belongs to. */
+export const projectionOptions = (
+  { command }: Context,
+  collection: Collection | undefined,
+  { filter }: Query,
+): ProjectionOptions => ({
+  filter,
+  collation: collationOf(command.collation ?? collection?.options.collation),
+  variables: command.let,
+})
 
 /** Whether a collection that was there has been dropped since. */
 export const goneCheck = ({ engine }: Context, collection: Collection | undefined) =>

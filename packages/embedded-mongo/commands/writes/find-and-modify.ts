@@ -5,6 +5,7 @@ import type { Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
 import { isNullish, truthy } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
+import { projectionOptions } from '../reads/reads.ts'
 import { checkUpdate, removeStatement, updateStatement } from './modify.ts'
 import { type Changed, runAtOnce, runInSlices, type Statement } from './statement.ts'
 
@@ -26,7 +27,8 @@ export const findAndModify: Command = {
     if (!known && upsert) await context.ensure(command[name])
     const { sort, collation, hint, let: variables } = command
     const query: Query = { filter: command.query ?? {}, sort, collation, hint, variables, pace }
-    const show: Show = compileProjection(command.fields, query.filter) ?? ((document) => document)
+    const show: Show =
+      compileProjection(command.fields, projectionOptions(context, known, query)) ?? ((document) => document)
     const changed = await run(
       context,
       remove ? removeStatement(command[name], query, true) : update(context, name, query),

@@ -1,118 +1,80 @@
-/** Aggregation pipelines: what a find can do is split off, the rest runs in mingo. */
+/** Aggregation pipelines: stages, one feeding the next, that pause and keep to their time. */
 import type { Document } from 'bson'
-import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { isObject, promote, put } from '../../values/values.ts'
-import { operators, settings } from '../expressions/expressions.ts'
-import { mingo } from '../expressions/mingo.ts'
-import { compileFilter } from '../filters/matcher.ts'
-import { sorted } from '../results/sort.ts'
+import { PAUSE } from '../../values/steps.ts'
+import { isObject, put } from '../../values/values.ts'
+import { lookup, unionWith } from './joins.ts'
+import { type Documents, type Environment, gather, type Stage } from './stage.ts'
+import { stages } from './stages.ts'
 
-interface PipelineOptions {
-  collation?: Collation | undefined
-  variables?: Document | undefined
-  /** The documents of another collection, for $lookup. */
-  collection?: (name: string) => Document[]
-}
+const accepted = [...Object.keys(stages), '$facet', '$lookup', '$unionWith']
 
-interface Items {
-  filter(test: (item: unknown) => boolean): Items
-  transform(run: (all: Document[]) => Iterator<Document>): Items
-  map(change: (item: Document) => Document): Items
-}
-type Stage = (items: Items, body: Document, settings: unknown) => Items
-
-type Stages = Record<string, Stage> & Record<'$group' | '$lookup' | '$project', Stage>
-const known = () => mingo().stages as unknown as Stages
-
-/** Stages that mingo gets right as they are, and those it gets right with our help. */
-const untouched =
-  '$addFields $count $facet $limit $replaceRoot $replaceWith $sample $set $skip $unset $unwind'.split(' ')
-const accepted = [...untouched, '$match', '$sort', '$lookup', '$group', '$project']
-
-const stagesFor = (options: PipelineOptions): Record<string, Stage> => ({
-  ...Object.fromEntries(untouched.map((name) => [name, known()[name] as Stage])),
-  $match: (items, filter) => items.filter(compileFilter(filter, options)),
-  $sort: (items, spec) => items.transform((all) => sorted(all, spec, options.collation)[Symbol.iterator]()),
-  // An element without a partner would join as undefined.
-  $lookup: (items, body, settings) =>
-    known()
-      .$lookup?.(items, body, settings)
-      .map((item) => ({
-        ...item,
-        [body.as]: item[body.as].filter((found: unknown) => found !== undefined),
-      })),
-  // A group's missing id is null.
-  $group: (items, body, settings) =>
-    known().$group(items, { ...body, _id: { $ifNull: [body._id, null] } }, settings),
-  $project: (items, body, settings) =>
-    known()
-      .$project?.(items, body, settings)
-      .map((item) => ('_id' in item ? { _id: item._id, ...item } : item)),
-})
-
-/** Stages of a real server that are neither accepted here nor known to mingo. */
+/** Stages of a real server that this engine does not have. */
 const others =
-  /^\$(changeStream|geoNear|indexStats|collStats|currentOp|list\w*Sessions|planCacheStats|search\w*|vectorSearch)$/
+  /^\$(changeStream\w*|geoNear|indexStats|collStats|currentOp|list\w+|planCacheStats|search\w*|vectorSearch|out|merge|bucket|bucketAuto|redact|graphLookup|documents|densify|fill|setWindowFields|queryStats|rankFusion|scoreFusion|score|shardedDataDistribution|queue|operationMetrics)$/
+
+const MOST_STAGES = 1000
 
 /** @throws 40324 for a stage nobody knows, 115 for one this engine refuses */
 export const checkPipeline = (pipeline: unknown): Document[] => {
   if (!Array.isArray(pipeline))
     return fail(14, "BSON field 'pipeline' is the wrong type, expected type 'array'")
+  if (pipeline.length > MOST_STAGES)
+    fail(7749501, `Pipeline length must be no longer than ${MOST_STAGES} stages`)
   for (const stage of pipeline) {
     if (!isObject(stage)) fail(14, 'Each element of the pipeline must be an object')
     const names = Object.keys(stage)
     if (names.length !== 1)
       fail(40323, 'A pipeline stage specification object must contain exactly one field.')
-    checkStage(names[0] as string, stage[names[0] as string])
+    checkName(names[0] as string)
   }
   return pipeline
 }
 
-const checkStage = (name: string, body: unknown): void => {
-  if (!accepted.includes(name)) {
-    if (Object.hasOwn(known(), name) || others.test(name))
-      fail(115, `stage ${name} is not supported by this engine, only ${accepted.join(', ')}`)
-    fail(40324, `Unrecognized pipeline stage name: '${name}'`)
-  }
-  if (name === '$facet' && isObject(body)) for (const inner of Object.values(body)) checkPipeline(inner)
-  if (name === '$group' && !(isObject(body) && '_id' in body))
-    fail(15955, 'a group specification must include an _id')
-  if (name === '$lookup' && isObject(body) && ('pipeline' in body || 'let' in body))
-    fail(
-      115,
-      "$lookup is supported with from, localField, foreignField and as, not with 'let' and 'pipeline'",
-    )
+const checkName = (name: string): void => {
+  if (accepted.includes(name)) return
+  if (others.test(name))
+    fail(115, `stage ${name} is not supported by this engine, only ${accepted.join(', ')}`)
+  fail(40324, `Unrecognized pipeline stage name: '${name}'`)
 }
 
-/** Filters stay exact; everything else is computed with JavaScript numbers. */
-const promoteStages = (pipeline: Document[]): Document[] =>
-  pipeline.map((stage) => {
+/** Everything that can be wrong with it is found before the first document comes. */
+export const compilePipeline = (pipeline: unknown, environment: Environment): Stage => {
+  const compiled = checkPipeline(pipeline).map((stage) => {
     const [name, body] = Object.entries(stage)[0] as [string, unknown]
-    if (name === '$match') return stage
-    const copy = promote(body)
-    if (name === '$facet')
-      for (const [key, inner] of Object.entries(body as Document))
-        put(copy as Document, key, promoteStages(inner))
-    return { [name]: copy }
+    return compileStage(name, body, environment)
   })
-
-/** Runs a checked pipeline over documents. */
-export const runPipeline = (
-  pipeline: Document[],
-  documents: Iterable<Document>,
-  options: PipelineOptions,
-): Document[] => {
-  const context = mingo().Context.init({
-    ...operators(),
-    projection: mingo().projections,
-    pipeline: stagesFor(options),
-  } as never)
-  const all = { ...settings(context, options.variables), collectionResolver: options.collection }
-  const { Aggregator } = mingo()
-  return new Aggregator(promoteStages(pipeline), all as never).run(promoted(documents) as never) as Document[]
+  return (input) => compiled.reduce((documents, stage) => stage(documents), input)
 }
 
-function* promoted(documents: Iterable<Document>): Iterable<Document> {
-  for (const document of documents) yield promote(document) as Document
+const compileStage = (name: string, body: unknown, environment: Environment): Stage => {
+  if (name === '$facet') return facet(body, environment)
+  if (name === '$lookup') return lookup(body, environment, compilePipeline)
+  if (name === '$unionWith') return unionWith(body, environment, compilePipeline)
+  return stages[name]?.(body, environment) as Stage
 }
+
+const facet = (body: unknown, environment: Environment): Stage => {
+  if (!isObject(body) || Object.keys(body).length === 0)
+    return fail(40169, 'the $facet specification must be a non-empty object')
+  const facets = Object.entries(body).map(([name, pipeline]): [string, Stage] => {
+    if (name.startsWith('$')) fail(16410, `FieldPath field names may not start with '$': ${name}`)
+    if (name.includes('.')) fail(16412, `FieldPath field names may not contain '.': ${name}`)
+    if (!Array.isArray(pipeline)) fail(40170, `arguments to $facet must be arrays, ${name} is not`)
+    for (const stage of pipeline) {
+      if (!isObject(stage)) fail(40171, `elements of arrays in $facet spec must be non-empty objects`)
+      if ('$facet' in stage) fail(40600, '$facet is not allowed to be used within a $facet stage')
+    }
+    return [name, compilePipeline(pipeline, environment)]
+  })
+  return function* (input: Documents) {
+    const all = yield* gather(input)
+    const result: Document = {}
+    for (const [name, stage] of facets) put(result, name, yield* gather(stage(all)))
+    yield result
+  }
+}
+
+/** The documents of a pipeline that needs no others' turn, such as an update's. */
+export const runPipeline = (stage: Stage, documents: Documents): Document[] =>
+  [...stage(documents)].filter((document) => document !== PAUSE)

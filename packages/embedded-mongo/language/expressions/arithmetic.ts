@@ -1,53 +1,202 @@
-/** $inc and $mul on BSON numbers: whole numbers stay whole, decimals exact, an Int32 that overflows becomes a Long. */
+/** Arithmetic on BSON numbers: whole numbers stay whole, decimals exact, an Int32 that overflows becomes a Long. */
 import { Decimal128, Double, Int32, Long } from 'bson'
 import { fail } from '../../values/errors.ts'
 import { bsonType, toNumber } from '../../values/values.ts'
 
-type Calculation = 'add' | 'multiply'
+export type Calculation = 'add' | 'subtract' | 'multiply'
 
-export const calculate = (how: Calculation, a: unknown, b: unknown): unknown => {
+/** @param onOverflow what becomes of a whole number beyond 64 bits: a double, or 2 (BadValue) */
+export const calculate = (
+  how: Calculation,
+  a: unknown,
+  b: unknown,
+  onOverflow: 'double' | 'fail' = 'fail',
+): unknown => {
   const types = [bsonType(a), bsonType(b)]
   if (types.includes('Decimal128')) return decimal(how, a, b)
-  if (types.includes('Double') || typeof a === 'number' || typeof b === 'number') {
-    const [x, y] = [toNumber(a), toNumber(b)]
-    return new Double(how === 'add' ? x + y : x * y)
-  }
-  const [x, y] = [whole(a), whole(b)]
-  const result = how === 'add' ? x + y : x * y
-  if (!types.includes('Long') && BigInt.asIntN(32, result) === result) return new Int32(Number(result))
-  if (BigInt.asIntN(64, result) !== result)
+  if (isDouble(a) || isDouble(b)) return new Double(doubles[how](toNumber(a), toNumber(b)))
+  const result = integers[how](toWhole(a), toWhole(b))
+  if (BigInt.asIntN(64, result) !== result) {
+    if (onOverflow === 'double') return new Double(Number(result))
     fail(2, 'the result of the operation does not fit into a 64-bit integer')
-  return Long.fromBigInt(result)
+  }
+  return fitting(result, types.includes('Long'))
 }
 
-const whole = (value: unknown): bigint =>
+const doubles = {
+  add: (x: number, y: number) => x + y,
+  subtract: (x: number, y: number) => x - y,
+  multiply: (x: number, y: number) => x * y,
+}
+const integers = {
+  add: (x: bigint, y: bigint) => x + y,
+  subtract: (x: bigint, y: bigint) => x - y,
+  multiply: (x: bigint, y: bigint) => x * y,
+}
+
+export const isDouble = (value: unknown): boolean => typeof value === 'number' || bsonType(value) === 'Double'
+
+export const isDecimal = (value: unknown): value is Decimal128 => bsonType(value) === 'Decimal128'
+
+/** A Long, or an Int32 where that is enough and nobody wants more. */
+export const fitting = (value: bigint, long: boolean): Int32 | Long =>
+  !long && BigInt.asIntN(32, value) === value ? new Int32(Number(value)) : Long.fromBigInt(value)
+
+export const toWhole = (value: unknown): bigint =>
   bsonType(value) === 'Long' ? (value as Long).toBigInt() : BigInt(toNumber(value))
 
 interface Digits {
   digits: bigint
   exponent: number
+  /** Zero has a sign, too. */
+  negative: boolean
 }
 
+/** undefined for what is not finite */
 const digitsOf = (value: unknown): Digits | undefined => {
-  const text =
-    bsonType(value) === 'Decimal128' || bsonType(value) === 'Long' ? String(value) : String(toNumber(value))
+  const text = String(toDecimal128(value))
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/i.exec(text)
   if (!match) return undefined
   const [, sign, integer, fraction = '', exponent = '0'] = match
-  return { digits: BigInt(`${sign}${integer}${fraction}`), exponent: Number(exponent) - fraction.length }
+  const digits = BigInt(`${integer}${fraction}`)
+  return {
+    digits: sign ? -digits : digits,
+    exponent: Number(exponent) - fraction.length,
+    negative: sign === '-',
+  }
+}
+
+/** Any number as a decimal: a double by its 15 significant digits, as MongoDB reads it. */
+export const toDecimal128 = (value: unknown): Decimal128 => {
+  if (isDecimal(value)) return value
+  if (!isDouble(value)) return Decimal128.fromString(String(value))
+  const number = toNumber(value)
+  if (!Number.isFinite(number)) return Decimal128.fromString(String(number))
+  return Decimal128.fromStringWithRounding(Object.is(number, -0) ? '-0' : doubleDigits(number))
+}
+
+const doubleDigits = (number: number): string => {
+  const text = number.toPrecision(15)
+  if (Number(text) !== number && text.includes('.')) return text.replace(/0+$/, '').replace(/\.$/, '')
+  return text.includes('e') ? text : text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
 }
 
 const decimal = (how: Calculation, a: unknown, b: unknown): Decimal128 => {
   const [x, y] = [digitsOf(a), digitsOf(b)]
-  if (!x || !y)
-    return Decimal128.fromString(
-      String(how === 'add' ? toNumber(a) + toNumber(b) : toNumber(a) * toNumber(b)),
-    )
-  if (how === 'multiply') return toDecimal(x.digits * y.digits, x.exponent + y.exponent)
+  if (!x || !y) return Decimal128.fromString(String(doubles[how](toNumber(a), toNumber(b))))
+  if (how === 'multiply')
+    return build(x.digits * y.digits, x.exponent + y.exponent, x.negative !== y.negative)
   const exponent = Math.min(x.exponent, y.exponent)
   const scaled = ({ digits, exponent: own }: Digits) => digits * 10n ** BigInt(own - exponent)
-  return toDecimal(scaled(x) + scaled(y), exponent)
+  const result = integers[how](scaled(x), scaled(y))
+  const yNegative = how === 'subtract' ? !y.negative : y.negative
+  return build(result, exponent, x.negative && yNegative)
 }
 
-const toDecimal = (digits: bigint, exponent: number): Decimal128 =>
-  Decimal128.fromStringWithRounding(`${digits}E${exponent}`)
+const MOST_DIGITS = 34
+const LARGEST_EXPONENT = 6111
+const SMALLEST_EXPONENT = -6176
+
+/** Rounds to 34 digits, half to even; what is too large is infinite, what is too small is zero. */
+const build = (digits: bigint, exponent: number, negativeZero: boolean): Decimal128 => {
+  const negative = digits < 0n
+  const text = String(negative ? -digits : digits)
+  const tooMany = Math.max(text.length - MOST_DIGITS, SMALLEST_EXPONENT - exponent, 0)
+  let rest = tooMany === 0 ? BigInt(text) : roundHalfEven(BigInt(text), tooMany)
+  let power = exponent + tooMany
+  while (power > LARGEST_EXPONENT && rest !== 0n && String(rest).length < MOST_DIGITS) {
+    rest *= 10n
+    power--
+  }
+  const sign = negative || (digits === 0n && negativeZero) ? '-' : ''
+  if (rest === 0n) power = Math.min(Math.max(power, SMALLEST_EXPONENT), LARGEST_EXPONENT)
+  if (power > LARGEST_EXPONENT) return Decimal128.fromString(`${sign}Infinity`)
+  return Decimal128.fromString(`${sign}${rest}E${power}`)
+}
+
+const roundHalfEven = (digits: bigint, places: number): bigint => {
+  if (places > 7000) return 0n
+  const unit = 10n ** BigInt(places)
+  const [whole, rest] = [digits / unit, digits % unit]
+  const twice = rest * 2n
+  return twice > unit || (twice === unit && whole % 2n === 1n) ? whole + 1n : whole
+}
+
+/** @returns undefined when the divisor is zero */
+export const divideDecimals = (a: unknown, b: unknown): Decimal128 | undefined => {
+  const [x, y] = [digitsOf(a), digitsOf(b)]
+  if (y?.digits === 0n) return undefined
+  if (!x || !y) return Decimal128.fromString(String(toNumber(a) / toNumber(b)))
+  const extra = Math.max(0, String(y.digits).length - String(x.digits).length + MOST_DIGITS + 3)
+  const dividend = x.digits * 10n ** BigInt(extra)
+  const [whole, rest] = [dividend / y.digits, dividend % y.digits]
+  const ideal = x.exponent - y.exponent
+  if (rest === 0n) return trimmed(whole, ideal - extra, ideal, x.negative !== y.negative)
+  // A digit that says that something was left over decides ties.
+  return build(whole * 10n + (x.negative === y.negative ? 1n : -1n), ideal - extra - 1, false)
+}
+
+const trimmed = (digits: bigint, exponent: number, ideal: number, negative: boolean): Decimal128 => {
+  let [rest, power] = [digits, exponent]
+  while (power < ideal && rest !== 0n && rest % 10n === 0n) {
+    rest /= 10n
+    power++
+  }
+  return build(rest, rest === 0n ? ideal : power, negative)
+}
+
+/** @returns undefined when the divisor is zero */
+export const remainderOfDecimals = (a: unknown, b: unknown): Decimal128 | undefined => {
+  const [x, y] = [digitsOf(a), digitsOf(b)]
+  if (y?.digits === 0n) return undefined
+  if (!x || (!y && Number.isNaN(toNumber(b)))) return Decimal128.fromString('NaN')
+  if (!y) return toDecimal128(a)
+  const exponent = Math.min(x.exponent, y.exponent)
+  const scaled = ({ digits, exponent: own }: Digits) => digits * 10n ** BigInt(own - exponent)
+  return build(scaled(x) % scaled(y), exponent, x.negative)
+}
+
+/** Rounds at a decimal place. */
+export const roundDecimal = (
+  value: Decimal128,
+  place: number,
+  how: 'even' | 'zero' | 'up' | 'down',
+): Decimal128 => {
+  const parts = digitsOf(value)
+  if (!parts || parts.exponent >= -place) return value
+  const places = -place - parts.exponent
+  const magnitude = parts.digits < 0n ? -parts.digits : parts.digits
+  const unit = places > 7000 ? 0n : 10n ** BigInt(places)
+  const [whole, rest] = unit === 0n ? [0n, magnitude] : [magnitude / unit, magnitude % unit]
+  const away = rest !== 0n && ((how === 'up' && !parts.negative) || (how === 'down' && parts.negative))
+  const rounded =
+    how === 'even' ? (unit === 0n ? 0n : roundHalfEven(magnitude, places)) : away ? whole + 1n : whole
+  return build(parts.negative ? -rounded : rounded, -place, parts.negative)
+}
+
+export const negateDecimal = (value: Decimal128): Decimal128 => {
+  const text = String(value)
+  return Decimal128.fromString(text.startsWith('-') ? text.slice(1) : `-${text}`)
+}
+
+/** The square root to 34 digits. */
+export const rootOfDecimal = (value: Decimal128): Decimal128 => {
+  const parts = digitsOf(value)
+  if (!parts || parts.digits === 0n) return value
+  const shift = 70 + ((parts.exponent + 70) % 2 === 0 ? 0 : 1)
+  const root = wholeRoot(parts.digits * 10n ** BigInt(shift))
+  const exponent = (parts.exponent - shift) / 2
+  const exact = root * root === parts.digits * 10n ** BigInt(shift)
+  return exact
+    ? trimmed(root, exponent, Math.floor(parts.exponent / 2), false)
+    : build(root * 10n + 1n, exponent - 1, false)
+}
+
+const wholeRoot = (value: bigint): bigint => {
+  let guess = 10n ** BigInt(Math.ceil(String(value).length / 2))
+  for (;;) {
+    const better = (guess + value / guess) / 2n
+    if (better >= guess) return guess
+    guess = better
+  }
+}

@@ -4,7 +4,8 @@ import { type Collation, compare, typeOrder } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
 import { fields, isNullish, isNumeric, isObject, toBigInt, toNumber, truthy } from '../../values/values.ts'
-import { evaluate } from '../expressions/expressions.ts'
+import { compileExpression } from '../expressions/compile.ts'
+import { isTrue } from '../expressions/operators/operands.ts'
 import { compileRegex, isRegex } from '../expressions/regex.ts'
 import { typePredicate } from './bson-types.ts'
 
@@ -43,8 +44,10 @@ const clause = (key: string, value: unknown, options: MatchOptions): Predicate =
       const some: Predicate = (document) => tests.some((test) => test(document))
       return key === '$or' ? some : (document) => !some(document)
     }
-    case '$expr':
-      return (document) => truthy(evaluate(value, document as Document, options.variables))
+    case '$expr': {
+      const expression = compileExpression(value, options)
+      return (document) => isTrue(expression(document))
+    }
     case '$comment':
       return () => true
   }

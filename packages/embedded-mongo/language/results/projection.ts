@@ -1,83 +1,150 @@
-/** Which fields of a document a reader gets. */
+/** Which fields of a document a reader gets, and which are computed: find's projection, $project, $addFields, $unset. */
 import type { Document } from 'bson'
+import type { Collation } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
-import { fields, get, isNumeric, isObject, put, toNumber, truthy } from '../../values/values.ts'
-import { evaluate } from '../expressions/expressions.ts'
+import { fields, isNumeric, isObject, put, toNumber, truthy } from '../../values/values.ts'
+import { type Compiled, compilerFor, type ExpressionOptions } from '../expressions/compile.ts'
+import { checkPath } from '../expressions/expression.ts'
 import { elementTest } from '../filters/matcher.ts'
+import { matchedPosition } from './positions.ts'
 
 type Project = (document: Document) => Document
 
-type Node = { children: Map<string, Node> } | { apply(value: unknown, document: Document): unknown }
+interface Branch {
+  children: Map<string, Node>
+  /** Something below is computed. */
+  computed: boolean
+}
+/** Of a field: what becomes of its value, or what its value is made of. */
+type Leaf = { apply(value: unknown, document: Document): unknown } | { compute: Compiled }
+type Node = Branch | Leaf
 
-const isBranch = (node: Node): node is { children: Map<string, Node> } => 'children' in node
+const isBranch = (node: Node): node is Branch => 'children' in node
+const branch = (): Branch => ({ children: new Map(), computed: false })
 
-interface Tree {
-  root: { children: Map<string, Node> }
-  inclusive: boolean | undefined
-  id: boolean | undefined
+const keep: Leaf = { apply: (value) => value }
+const drop: Leaf = { apply: () => undefined }
+
+export interface ProjectionOptions extends ExpressionOptions {
+  /** The filter that found the document: decides what `$` means. Absent in a pipeline, which has no `$`. */
+  filter?: Document | undefined
 }
 
-/** undefined: the whole document. @throws 31253, 31254 for inclusion and exclusion mixed, 31249 for colliding paths */
-export const compileProjection = (spec: unknown, filter: Document = {}): Project | undefined => {
+type Compile = (expression: unknown) => Compiled
+
+interface Tree {
+  root: Branch
+  inclusive: boolean | undefined
+  id: boolean | undefined
+  options: ProjectionOptions
+  compile: Compile
+}
+
+/** undefined: the whole document. @throws 31253, 31254 for inclusion and exclusion mixed, 31249, 31250 for colliding paths */
+export const compileProjection = (spec: unknown, options: ProjectionOptions = {}): Project | undefined => {
   if (spec === undefined || spec === null) return undefined
   if (!isObject(spec)) return fail(14, "BSON field 'projection' is the wrong type, expected type 'object'")
   if (Object.keys(spec).length === 0) return undefined
-  const tree: Tree = { root: { children: new Map() }, inclusive: undefined, id: undefined }
-  for (const [path, value] of Object.entries(spec)) addPath(tree, path, value, filter)
-  const inclusive = tree.inclusive ?? tree.id === true
-  if (inclusive && tree.id !== false) tree.root.children.set('_id', keep)
+  const tree: Tree = {
+    root: branch(),
+    inclusive: undefined,
+    id: undefined,
+    options,
+    compile: compilerFor(options),
+  }
+  for (const [path, value] of Object.entries(spec)) addPath(tree, path, value)
+  const inclusive = tree.inclusive ?? (tree.id === true && tree.root.children.size === 0)
+  if (inclusive && tree.id !== false && !tree.root.children.has('_id')) tree.root.children.set('_id', keep)
   if (!inclusive && tree.id === false) tree.root.children.set('_id', drop)
-  return (document) => walk(document, tree.root, inclusive, document) as Document
+  return (document) =>
+    compute(walk(document, tree.root, inclusive, document) as Document, tree.root, document)
 }
 
-const keep: Node = { apply: (value) => value }
-const drop: Node = { apply: () => undefined }
+/** Computes fields and leaves the others as they are. */
+export const compileAddition = (spec: Document, options: ExpressionOptions): Project => {
+  const root = branch()
+  const compile = compilerFor(options)
+  addComputed(root, [], spec, compile)
+  return (document) => compute({ ...fields(document) }, root, document)
+}
 
-const addPath = (tree: Tree, path: string, value: unknown, filter: Document): void => {
+const addComputed = (root: Branch, path: string[], spec: Document, compile: Compile): void => {
+  for (const [key, value] of Object.entries(spec)) {
+    const parts = [...path, ...checkPath(key)]
+    if (isPlainObject(value) && Object.keys(value).length > 0) addComputed(root, parts, value, compile)
+    else insert(root, parts, { compute: compile(value) })
+  }
+}
+
+const isPlainObject = (value: unknown): value is Document =>
+  isObject(value) && !Object.keys(value)[0]?.startsWith('$')
+
+const addPath = (tree: Tree, path: string, value: unknown): void => {
   const plain = typeof value === 'boolean' || isNumeric(value)
   if (path === '_id' && plain) {
     tree.id = truthy(value)
     return
   }
   if (path.endsWith('.$')) {
+    if (!tree.options.filter) fail(31324, 'positional projection is not allowed in a pipeline')
     setMode(tree, true, path)
-    insert(tree, path.slice(0, -2).split('.'), positional(path.slice(0, -2), filter))
-  } else if (plain) {
+    insert(tree.root, checkPath(path.slice(0, -2)), positional(path.slice(0, -2), tree.options))
+    return
+  }
+  const parts = checkPath(path)
+  if (plain) {
     setMode(tree, truthy(value), path)
-    insert(tree, path.split('.'), truthy(value) ? keep : drop)
-  } else insert(tree, path.split('.'), computed(tree, path, value))
+    insert(tree.root, parts, truthy(value) ? keep : drop)
+  } else if (isPlainObject(value)) {
+    if (Object.keys(value).length === 0)
+      fail(51270, `An empty sub-projection is not a valid value. Found empty object at path ${path}`)
+    for (const [key, inner] of Object.entries(value)) addPath(tree, `${path}.${key}`, inner)
+  } else insert(tree.root, parts, leafOf(tree, path, value))
 }
 
 const setMode = (tree: Tree, inclusive: boolean, path: string): void => {
   if (tree.inclusive !== undefined && tree.inclusive !== inclusive)
-    fail(inclusive ? 31253 : 31254, `Cannot mix inclusion and exclusion in a projection: ${path}`)
+    fail(
+      inclusive ? 31253 : 31254,
+      `Cannot do ${inclusive ? 'inclusion' : 'exclusion'} on field ${path} in ${inclusive ? 'exclusion' : 'inclusion'} projection`,
+    )
   tree.inclusive = inclusive
 }
 
-const insert = (tree: Tree, parts: string[], leaf: Node): void => {
-  let node = tree.root
+const insert = (root: Branch, parts: string[], leaf: Leaf): void => {
+  let node = root
+  if ('compute' in leaf) node.computed = true
   for (const part of parts.slice(0, -1)) {
-    const next = node.children.get(part) ?? { children: new Map() }
+    const next = node.children.get(part) ?? branch()
     if (!isBranch(next)) throw new CommandError(31249, `Path collision at ${parts.join('.')}`)
+    if ('compute' in leaf) next.computed = true
     node.children.set(part, next)
     node = next
   }
   const last = parts.at(-1) as string
-  if (node.children.has(last)) fail(31250, `Path collision at ${parts.join('.')}`)
+  if (node.children.has(last))
+    fail(isBranch(node.children.get(last) as Node) ? 31250 : 31249, `Path collision at ${parts.join('.')}`)
   node.children.set(last, leaf)
 }
 
-const computed = (tree: Tree, path: string, value: unknown): Node => {
-  if (isObject(value) && '$slice' in value && (isNumeric(value.$slice) || everyNumeric(value.$slice)))
-    return { apply: slicer(value.$slice) }
-  if (isObject(value) && '$elemMatch' in value) {
-    if (tree.inclusive === undefined) tree.inclusive = true
-    const test = elementTest(value.$elemMatch, {})
-    return { apply: (found) => firstElement(found, test) }
+/** Anything but a plain inclusion or exclusion. */
+const leafOf = (tree: Tree, path: string, value: unknown): Leaf => {
+  if (isObject(value) && tree.options.filter) {
+    if ('$slice' in value && (isNumeric(value.$slice) || everyNumeric(value.$slice)))
+      return { apply: slicer(value.$slice) }
+    if ('$elemMatch' in value) {
+      if (path.includes('.')) fail(31275, 'Cannot use $elemMatch projection on a nested field')
+      if (!isObject(value.$elemMatch)) fail(31274, 'elemMatch: Invalid argument, object required')
+      if (tree.inclusive === undefined) tree.inclusive = true
+      const test = elementTest(value.$elemMatch, tree.options)
+      return { apply: (found) => firstElement(found, test) }
+    }
+    if ('$meta' in value) return fail(115, '$meta is not supported by this engine')
   }
-  if (isObject(value) && '$meta' in value) return fail(115, '$meta is not supported by this engine')
+  if (tree.inclusive === false)
+    fail(31252, `Cannot use expression other than $meta in exclusion projection: ${path}`)
   setMode(tree, true, path)
-  return { apply: (_found, document) => evaluate(value, document) }
+  return { compute: tree.compile(value) }
 }
 
 const everyNumeric = (value: unknown): boolean => Array.isArray(value) && value.every(isNumeric)
@@ -88,8 +155,10 @@ const firstElement = (found: unknown, test: (element: unknown) => boolean): unkn
 }
 
 const slicer = (spec: unknown) => {
-  const numbers = (Array.isArray(spec) ? spec : [spec]).map(toNumber)
+  const numbers = (Array.isArray(spec) ? spec : [spec]).map((value) => Math.trunc(toNumber(value)))
   const [first = 0, count] = numbers
+  if (numbers.length > 2 || numbers.length < (Array.isArray(spec) ? 2 : 1))
+    fail(28667, '$slice takes one or two numbers')
   if (count !== undefined && count <= 0) fail(28724, 'Third argument to $slice must be positive')
   return (value: unknown): unknown => {
     if (!Array.isArray(value)) return value
@@ -100,45 +169,23 @@ const slicer = (spec: unknown) => {
 }
 
 /** `a.$`: the element that made the filter's condition on `a` true. */
-const positional = (path: string, filter: Document): Node => ({
+const positional = (
+  path: string,
+  { filter = {}, collation }: { filter?: Document | undefined; collation?: Collation | undefined },
+): Leaf => ({
   apply: (value) => {
     if (!Array.isArray(value)) return value
-    const position = matchedPosition(path, value, filter)
-    return position < 0 ? [] : [value[position]]
+    const position = matchedPosition(path, value, filter, collation)
+    return position < 0
+      ? fail(
+          51246,
+          "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array",
+        )
+      : [value[position]]
   },
 })
 
-/** The first element of the array at `path` that a condition of the filter on it, or below it, accepts. */
-export const matchedPosition = (path: string, array: unknown[], filter: Document): number => {
-  for (const [key, condition] of Object.entries(fields(filter))) {
-    if ((key === '$and' || key === '$or') && Array.isArray(condition)) {
-      for (const inner of condition) {
-        const found = matchedPosition(path, array, inner)
-        if (found >= 0) return found
-      }
-    }
-    const test = elementCondition(path, key, condition)
-    const found = test ? array.findIndex(test) : -1
-    if (found >= 0) return found
-  }
-  return -1
-}
-
-const elementCondition = (path: string, key: string, condition: unknown) => {
-  if (key.startsWith(`${path}.`)) return elementTest({ [key.slice(path.length + 1)]: condition }, {})
-  if (key !== path) return undefined
-  const elemMatch = get(condition, '$elemMatch')
-  if (isObject(elemMatch)) return elementTest(elemMatch, {})
-  const test = elementTest({ value: condition }, {})
-  return (element: unknown) => test({ value: element })
-}
-
-const walk = (
-  value: unknown,
-  node: { children: Map<string, Node> },
-  inclusive: boolean,
-  root: Document,
-): unknown => {
+const walk = (value: unknown, node: Branch, inclusive: boolean, root: Document): unknown => {
   if (Array.isArray(value)) {
     const kept = value.map((element) => walk(element, node, inclusive, root))
     return inclusive ? kept.filter((element) => element !== undefined) : kept
@@ -155,23 +202,31 @@ const walk = (
         : source[key]
     if (projected !== undefined) put(result, key, projected)
   }
-  return value === root ? addComputed(result, source, node, root) : result
+  return result
 }
 
-const descend = (value: unknown, child: Node, inclusive: boolean, root: Document): unknown =>
-  isBranch(child) ? walk(value, child, inclusive, root) : child.apply(value, root)
+const descend = (value: unknown, child: Node, inclusive: boolean, root: Document): unknown => {
+  if (isBranch(child)) return walk(value, child, inclusive, root)
+  return 'apply' in child ? child.apply(value, root) : undefined
+}
 
-/** Computed fields that the document does not have yet. */
-const addComputed = (
-  result: Document,
-  source: Document,
-  node: { children: Map<string, Node> },
-  root: Document,
-): Document => {
+/** Sets what is computed; a missing value takes the field away. */
+const compute = (target: Document, node: Branch, root: Document): Document => {
+  if (!node.computed) return target
   for (const [key, child] of node.children) {
-    if (Object.hasOwn(source, key) || isBranch(child)) continue
-    const value = child.apply(undefined, root)
-    if (value !== undefined) put(result, key, value)
+    if (isBranch(child)) {
+      if (child.computed) put(target, key, into(target[key], child, root))
+    } else if ('compute' in child) {
+      const value = child.compute(root)
+      if (value === undefined) delete target[key]
+      else put(target, key, value)
+    }
   }
-  return result
+  return target
+}
+
+/** Through arrays into each of their elements; what is no document becomes one. */
+const into = (value: unknown, node: Branch, root: Document): unknown => {
+  if (Array.isArray(value)) return value.map((element) => into(element, node, root))
+  return compute(isObject(value) ? { ...fields(value) } : {}, node, root)
 }

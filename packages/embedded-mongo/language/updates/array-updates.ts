@@ -1,6 +1,6 @@
 /** The update operators that change arrays. */
 import type { Document } from 'bson'
-import { type Collation, compare, equal } from '../../values/compare.ts'
+import { type Collation, compare, equal, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { bsonType, clone, isNumeric, isObject, toNumber } from '../../values/values.ts'
 import { isRegex } from '../expressions/regex.ts'
@@ -53,8 +53,8 @@ const sortedArray = (array: unknown[], spec: unknown, collation?: Collation): un
 
 export const addToSet: ArrayUpdate = (current, operand, path, collation) => {
   const array = [...arrayAt(current, path)]
-  for (const value of eachOf(operand, '$addToSet'))
-    if (!array.some((other) => equal(other, value, collation))) array.push(clone(value))
+  const present = new ValueSet(array, collation)
+  for (const value of eachOf(operand, '$addToSet')) if (present.add(value)) array.push(clone(value))
   return array
 }
 
@@ -87,5 +87,6 @@ export const pullAll: ArrayUpdate = (current, operand, path, collation) => {
     return fail(2, `$pullAll requires an array argument but was given a ${typeName(operand)}`)
   if (current === undefined) return undefined
   if (!Array.isArray(current)) return fail(2, `Cannot apply $pullAll to a non-array value at '${path}'`)
-  return current.filter((element) => !operand.some((value) => equal(element, value, collation)))
+  const pulled = new ValueSet(operand, collation)
+  return current.filter((element) => !pulled.has(element))
 }

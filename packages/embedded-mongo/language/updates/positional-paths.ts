@@ -4,7 +4,7 @@ import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { isIndex, isObject } from '../../values/values.ts'
 import { compileFilter, type Predicate } from '../filters/matcher.ts'
-import { matchedPosition } from '../results/projection.ts'
+import { matchedPosition } from '../results/positions.ts'
 import { read } from './update-paths.ts'
 
 /** A test of array elements for each identifier. */

@@ -3,8 +3,9 @@ import type { Document } from 'bson'
 import { Int32, Long, Timestamp } from 'bson'
 import { type Collation, compare, equal } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { bsonType, clone, fields, get, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
-import { checkPipeline, runPipeline } from '../aggregation/pipeline.ts'
+import { Pace } from '../../values/steps.ts'
+import { bsonType, clone, fields, isNumeric, isObject, toNumber } from '../../values/values.ts'
+import { checkPipeline, compilePipeline, runPipeline } from '../aggregation/pipeline.ts'
 import { calculate } from '../expressions/arithmetic.ts'
 import { isOperators } from '../filters/matcher.ts'
 import { addToSet, pop, pull, pullAll, push } from './array-updates.ts'
@@ -24,7 +25,10 @@ export type Update = (document: Document, inserting: boolean) => Document
 
 /** @throws 9 for an unknown modifier, 40 for two that touch the same path, 2, 14, 52 for bad operands */
 export const compileUpdate = (update: unknown, options: UpdateOptions): Update => {
-  if (Array.isArray(update)) return pipelineUpdate(update, options)
+  if (Array.isArray(update)) {
+    const change = pipelineUpdate(update, options)
+    return (document, inserting) => keepingId(document, change, inserting)
+  }
   if (!isObject(update)) return fail(9, 'Update argument must be either an object or an array')
   const change = isModifiers(update) ? modifierUpdate(update, options) : replacement(update)
   return (document, inserting) => keepingId(document, change, inserting)
@@ -53,28 +57,17 @@ const replacement = (update: Document): Update => {
 
 const updateStages = new Set(['$set', '$addFields', '$unset', '$project', '$replaceRoot', '$replaceWith'])
 
-const pipelineUpdate = (update: unknown[], { variables }: UpdateOptions): Update => {
+const pipelineUpdate = (update: unknown[], { variables, collation }: UpdateOptions): Update => {
   const pipeline = checkPipeline(update)
   for (const stage of pipeline) {
     const [name] = Object.keys(stage) as [string]
     if (!updateStages.has(name)) fail(72, `${name} is not allowed to be used within an update`)
   }
+  const stage = compilePipeline(pipeline, { variables, collation, pace: new Pace() })
   return (document) => {
-    const [computed] = runPipeline(pipeline, [document], { variables }) as [Document]
-    const result = withOldTypes(computed, document) as Document
-    return keepingId(document, () => withId(result, document._id), false)
+    const [result] = runPipeline(stage, [document]) as [Document]
+    return withId(result, document._id)
   }
-}
-
-/** A pipeline computes with JavaScript's numbers; what it leaves equal keeps the type that it had. */
-const withOldTypes = (after: unknown, before: unknown): unknown => {
-  if (equal(after, before)) return before
-  if (Array.isArray(after))
-    return after.map((item, i) => withOldTypes(item, Array.isArray(before) ? before[i] : undefined))
-  if (!isObject(after)) return after
-  const result: Document = {}
-  for (const [key, value] of Object.entries(after)) put(result, key, withOldTypes(value, get(before, key)))
-  return result
 }
 
 interface Change {

@@ -1,6 +1,6 @@
 /** The head of a pipeline: what a find can do of it. */
 import type { Document } from 'bson'
-import { integer } from '../../values/values.ts'
+import { limitOf, skipOf } from '../../language/aggregation/stages.ts'
 import type { Query } from './query.ts'
 
 type Head = Pick<Query, 'filter' | 'sort' | 'skip' | 'limit'>
@@ -20,8 +20,8 @@ export const splitPipeline = (pipeline: Document[]): { query: Head; rest: Docume
   if (filters.length > 0) query.filter = (filters.length === 1 ? filters[0] : { $and: filters }) as Document
   query.sort = next('$sort')
   const skip = next('$skip')
-  if (skip !== undefined) query.skip = integer(skip, '$skip', 0)
+  if (skip !== undefined) query.skip = skipOf(skip)
   const limit = next('$limit')
-  if (limit !== undefined) query.limit = integer(limit, '$limit', 0, 1)
+  if (limit !== undefined) query.limit = limitOf(limit)
   return { query, rest: pipeline.slice(at) }
 }

@@ -1,0 +1,164 @@
+/** $group: documents gathered under the values of an expression. */
+import type { Document } from 'bson'
+import { Int32 } from 'bson'
+import { type Collation, compare, identity } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
+import { PAUSE, type Step } from '../../values/steps.ts'
+import { fields, isNullish, isObject, put } from '../../values/values.ts'
+import { type Accumulator, accumulators, keeping } from '../expressions/accumulators.ts'
+import { type Compiled, compilerFor } from '../expressions/compile.ts'
+import { countOf } from '../expressions/operators/arrays.ts'
+import { sortOrder, sortParts } from '../results/sort.ts'
+import type { Environment, Stage } from './stage.ts'
+
+/** Of one output field: what each document adds, and what a group keeps of it. */
+interface Field {
+  name: string
+  of(document: Document): unknown
+  begin(): Accumulator
+}
+
+type Compile = (expression: unknown) => Compiled
+
+export const group = (body: unknown, environment: Environment): Stage => {
+  if (!isObject(body)) return fail(15947, "a group's fields must be specified in an object")
+  if (!('_id' in body)) fail(15955, 'a group specification must include an _id')
+  const { collation, pace } = environment
+  const compile = compilerFor(environment)
+  const id = compile(body._id)
+  const outputs = Object.entries(fields(body)).filter(([name]) => name !== '_id')
+  const gathered = outputs.map(([name, spec]) => field(name, spec, compile, collation))
+  return function* (input) {
+    const groups = new Map<string, { id: unknown; kept: Accumulator[] }>()
+    for (const document of input) {
+      if (document === PAUSE) {
+        yield PAUSE
+        continue
+      }
+      const key = id(document) ?? null
+      const name = identity(key, collation)
+      const found = groups.get(name) ?? { id: key, kept: gathered.map(({ begin }) => begin()) }
+      groups.set(name, found)
+      for (const [i, { of }] of gathered.entries()) found.kept[i]?.add(of(document))
+    }
+    for (const { id, kept } of groups.values()) {
+      if (pace.due()) yield PAUSE
+      yield groupDocument(id, gathered, kept)
+    }
+  }
+}
+
+const groupDocument = (id: unknown, gathered: Field[], kept: Accumulator[]): Step<Document> => {
+  const document: Document = { _id: id }
+  for (const [i, { name }] of gathered.entries()) put(document, name, kept[i]?.value)
+  return document
+}
+
+const field = (name: string, spec: unknown, compile: Compile, collation?: Collation): Field => {
+  if (name.includes('.')) fail(40235, `The field name '${name}' cannot contain '.'`)
+  if (name.startsWith('$')) fail(40236, `The field name '${name}' cannot be an operator name`)
+  if (!isObject(spec)) return fail(40234, `The field '${name}' must be an accumulator object`)
+  const [operator, ...others] = Object.keys(spec)
+  if (!operator || others.length > 0) return fail(40238, `The field '${name}' must specify one accumulator`)
+  if (!operator.startsWith('$')) fail(40234, `The field '${name}' must be an accumulator object`)
+  const operand = spec[operator]
+  if (operator === '$count') return counting(name, operand)
+  if (operator in several) return keepingSeveral(name, operator, operand, compile, collation)
+  const make = Object.hasOwn(accumulators, operator) ? accumulators[operator] : undefined
+  if (!make) {
+    if (['$accumulator', '$median', '$percentile'].includes(operator))
+      fail(115, `${operator} is not supported by this engine`)
+    return fail(15952, `unknown group operator '${operator}'`)
+  }
+  if (Array.isArray(operand) && operand.length !== 1)
+    fail(40237, `The ${operator} accumulator is a unary operator`)
+  const value = compile(Array.isArray(operand) ? operand[0] : operand)
+  return { name, of: value, begin: () => make(collation) }
+}
+
+const counting = (name: string, operand: unknown): Field => {
+  if (!isObject(operand) || Object.keys(operand).length > 0)
+    fail(15952, '$count takes no arguments, i.e. $count:{}')
+  return { name, of: () => new Int32(1), begin: () => (accumulators.$sum as () => Accumulator)() }
+}
+
+/** Which end of what they are sorted by; 0: the order of arrival. */
+const several: Record<string, { end: 'first' | 'last'; sign: -1 | 0 | 1; single?: true }> = {
+  $firstN: { end: 'first', sign: 0 },
+  $lastN: { end: 'last', sign: 0 },
+  $maxN: { end: 'first', sign: -1 },
+  $minN: { end: 'first', sign: 1 },
+  $topN: { end: 'first', sign: 1 },
+  $bottomN: { end: 'last', sign: 1 },
+  $top: { end: 'first', sign: 1, single: true },
+  $bottom: { end: 'last', sign: 1, single: true },
+}
+
+const keepingSeveral = (
+  name: string,
+  operator: string,
+  operand: unknown,
+  compile: Compile,
+  collation?: Collation,
+): Field => {
+  const { end, sign, single } = several[operator] as (typeof several)[string]
+  if (!isObject(operand)) return fail(5787801, `${operator} needs an object as its argument`)
+  const sorting = /top|bottom/.test(operator)
+  const known = sorting ? ['sortBy', 'output', ...(single ? [] : ['n'])] : ['input', 'n']
+  for (const key of Object.keys(operand))
+    if (!known.includes(key)) fail(5787901, `Unknown argument to ${operator}: ${key}`)
+  for (const key of known)
+    if (!(key in operand))
+      fail(
+        key === 'n' ? (sorting ? 5788003 : 5787906) : key === 'sortBy' ? 5788005 : 5788004,
+        `Missing value for '${key}' in ${operator}`,
+      )
+  const n = single ? 1 : countOf(compile(operand.n)({}))
+  if (sorting) return topField(name, operand, n, end, single === true, compile, collation)
+  const order = (a: unknown, b: unknown) => sign * compare(a, b, collation)
+  const value = compile(operand.input)
+  const begin = () => skippingNulls(keeping(n, end, sign === 0 ? undefined : order), sign !== 0)
+  return { name, of: sign === 0 ? (document) => value(document) ?? null : value, begin }
+}
+
+const skippingNulls = (kept: Accumulator, skip: boolean): Accumulator =>
+  skip
+    ? {
+        add: (value) => isNullish(value) || kept.add(value),
+        get value() {
+          return kept.value
+        },
+      }
+    : kept
+
+interface Row {
+  by: unknown[]
+  output: unknown
+}
+
+const topField = (
+  name: string,
+  operand: Document,
+  n: number,
+  end: 'first' | 'last',
+  single: boolean,
+  compile: Compile,
+  collation?: Collation,
+): Field => {
+  const order = sortOrder(sortParts(operand.sortBy), collation)
+  const output = compile(operand.output)
+  return {
+    name,
+    of: (document): Row => ({ by: order.values(document), output: output(document) ?? null }),
+    begin: () => {
+      const kept = keeping(n, end, (a, b) => order.compare((a as Row).by, (b as Row).by))
+      const outputs = () => (kept.value as Row[]).map((row) => row.output)
+      return {
+        add: kept.add,
+        get value() {
+          return single ? outputs()[0] : outputs()
+        },
+      }
+    },
+  }
+}

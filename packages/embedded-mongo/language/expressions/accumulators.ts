@@ -1,0 +1,167 @@
+/** What a group gathers, one document at a time; the same names as expressions over an array. */
+import type { Document } from 'bson'
+import { Double, Int32 } from 'bson'
+import { type Collation, compare, ValueSet } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
+import { fields, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
+import { divideDecimals, isDecimal } from './arithmetic.ts'
+import { Sum } from './operators/numbers.ts'
+import { typeName } from './operators/operands.ts'
+
+export interface Accumulator {
+  add(value: unknown): void
+  readonly value: unknown
+}
+
+const sum = (): Accumulator => {
+  const total = new Sum()
+  return {
+    add: (value) => isNumeric(value) && total.add(value),
+    get value() {
+      return total.value
+    },
+  }
+}
+
+const avg = (): Accumulator => {
+  const total = new Sum()
+  let count = 0
+  return {
+    add(value) {
+      if (!isNumeric(value)) return
+      total.add(value)
+      count++
+    },
+    get value() {
+      if (count === 0) return null
+      const found = total.value
+      return isDecimal(found) ? divideDecimals(found, new Int32(count)) : new Double(total.double / count)
+    },
+  }
+}
+
+const extreme =
+  (sign: 1 | -1) =>
+  (collation?: Collation): Accumulator => {
+    let best: unknown
+    return {
+      add(value) {
+        if (isNullish(value)) return
+        if (best === undefined || compare(value, best, collation) * sign > 0) best = value
+      },
+      get value() {
+        return best ?? null
+      },
+    }
+  }
+
+const first = (): Accumulator => {
+  let [seen, found]: [boolean, unknown] = [false, null]
+  return {
+    add(value) {
+      if (!seen) found = value ?? null
+      seen = true
+    },
+    get value() {
+      return found
+    },
+  }
+}
+
+const last = (): Accumulator => {
+  let found: unknown = null
+  return {
+    add(value) {
+      found = value ?? null
+    },
+    get value() {
+      return found
+    },
+  }
+}
+
+const push = (): Accumulator => {
+  const all: unknown[] = []
+  return { add: (value) => value !== undefined && all.push(value), value: all }
+}
+
+const addToSet = (collation?: Collation): Accumulator => {
+  const all = new ValueSet([], collation)
+  return {
+    add: (value) => value !== undefined && all.add(value),
+    get value() {
+      return all.values
+    },
+  }
+}
+
+const deviation = (sample: boolean) => (): Accumulator => {
+  let [count, mean, squares] = [0, 0, 0]
+  return {
+    add(value) {
+      if (!isNumeric(value)) return
+      count++
+      const distance = toNumber(value) - mean
+      mean += distance / count
+      squares += distance * (toNumber(value) - mean)
+    },
+    get value() {
+      const weight = sample ? count - 1 : count
+      return weight < 1 ? null : new Double(Math.sqrt(squares / weight))
+    },
+  }
+}
+
+const mergeObjects = (): Accumulator => {
+  const merged: Document = {}
+  return {
+    add(value) {
+      if (isNullish(value)) return
+      if (!isObject(value))
+        fail(40400, `$mergeObjects requires object inputs, but input is of type ${typeName(value)}`)
+      for (const [key, inner] of Object.entries(fields(value as Document))) put(merged, key, inner)
+    },
+    value: merged,
+  }
+}
+
+type Make = (collation?: Collation) => Accumulator
+
+/** Those that take one value of each document. */
+export const accumulators: Record<string, Make> = {
+  $sum: sum,
+  $avg: avg,
+  $min: extreme(-1),
+  $max: extreme(1),
+  $first: first,
+  $last: last,
+  $push: push,
+  $addToSet: addToSet,
+  $stdDevPop: deviation(false),
+  $stdDevSamp: deviation(true),
+  $mergeObjects: mergeObjects,
+}
+
+/** Those that keep n values; with an order, by what each value is sorted by. */
+export const keeping = (
+  n: number,
+  end: 'first' | 'last',
+  order?: (a: unknown, b: unknown) => number,
+): Accumulator => {
+  let kept: unknown[] = []
+  const shrink = () => {
+    if (order) kept = kept.sort(order)
+    kept = end === 'first' ? kept.slice(0, n) : kept.slice(-n)
+  }
+  return {
+    add(value) {
+      if (end === 'first' && !order && kept.length >= n) return
+      kept.push(value)
+      if (kept.length > 2 * n + 100) shrink()
+    },
+    get value() {
+      shrink()
+      return kept
+    },
+  }
+}

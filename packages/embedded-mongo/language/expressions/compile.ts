@@ -1,0 +1,146 @@
+/** Aggregation expressions compiled to functions of a document and its variables. */
+import type { Document } from 'bson'
+import type { Collation } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
+import { fields, get, isObject, put } from '../../values/values.ts'
+import { type Compiler, checkPath, type Expression } from './expression.ts'
+import { beginDocument } from './operators/operands.ts'
+import { operators } from './operators/table.ts'
+
+export interface ExpressionOptions {
+  collation?: Collation | undefined
+  /** `let` variables of the command, with their values. */
+  variables?: Document | undefined
+}
+
+class Compilation implements Compiler {
+  readonly collation: Collation | undefined
+  readonly #names: ReadonlySet<string>
+  readonly #now: Date
+
+  constructor(names: Iterable<string>, collation: Collation | undefined, now = new Date()) {
+    this.#names = new Set(names)
+    this.collation = collation
+    this.#now = now
+  }
+
+  with(...names: string[]): Compiler {
+    return new Compilation([...this.#names, ...names], this.collation, this.#now)
+  }
+
+  compile(expression: unknown): Expression {
+    if (typeof expression === 'string')
+      return expression.startsWith('$') ? this.#path(expression) : () => expression
+    if (Array.isArray(expression)) {
+      const elements = expression.map((element) => this.compile(element))
+      return (scope) => elements.map((element) => element(scope) ?? null)
+    }
+    return isObject(expression) ? this.#object(fields(expression)) : () => expression
+  }
+
+  #object(expression: Document): Expression {
+    const keys = Object.keys(expression)
+    if (keys[0]?.startsWith('$')) {
+      if (keys.length > 1)
+        fail(15983, `An object representing an expression must have exactly one field: ${keys}`)
+      return this.#operator(keys[0], expression[keys[0]])
+    }
+    const parts = keys.map((key): [string, Expression] => [checkKey(key), this.compile(expression[key])])
+    return (scope) => {
+      const result: Document = {}
+      for (const [key, value] of parts) {
+        const found = value(scope)
+        if (found !== undefined) put(result, key, found)
+      }
+      return result
+    }
+  }
+
+  #operator(name: string, operand: unknown): Expression {
+    const operator = Object.hasOwn(operators, name) ? operators[name] : undefined
+    if (operator) return operator(operand, this, name)
+    if (refused.has(name)) return fail(115, `expression ${name} is not supported by this engine`)
+    return fail(168, `Unrecognized expression '${name}'`)
+  }
+
+  #path(path: string): Expression {
+    if (path === '$') return fail(16872, "'$' by itself is not a valid FieldPath")
+    if (!path.startsWith('$$')) return fieldPath((scope) => scope.root, checkPath(path.slice(1)))
+    const [name = '', ...parts] = checkPath(path.slice(2))
+    return fieldPath(this.#variable(name), parts)
+  }
+
+  #variable(name: string): Expression {
+    if (this.#names.has(name)) return ({ variables }) => variables[name]
+    switch (name) {
+      case 'ROOT':
+      case 'CURRENT':
+        return ({ root }) => root
+      case 'REMOVE':
+        return () => undefined
+      case 'NOW':
+        return () => this.#now
+      case 'DESCEND':
+      case 'PRUNE':
+      case 'KEEP':
+        return () => name.toLowerCase()
+      case 'CLUSTER_TIME':
+        return fail(10071200, "system variable '$$CLUSTER_TIME' is not available")
+      default:
+        return fail(17276, `Use of undefined variable: ${name}`)
+    }
+  }
+}
+
+/** Known to MongoDB and not to this engine. */
+const refused = new Set(
+  '$function $accumulator $meta $toHashedIndexKey $median $percentile $encStrContains $encStrStartsWith $createObjectId $hash $serializeEJSON $deserializeEJSON'.split(
+    ' ',
+  ),
+)
+
+const checkKey = (key: string): string => {
+  if (key.startsWith('$'))
+    fail(
+      16410,
+      `FieldPath field names may not start with '$'. Consider using $getField or $setField: '${key}'`,
+    )
+  if (key.includes('.')) fail(16412, `FieldPath field names may not contain '.': '${key}'`)
+  if (key === '') fail(15998, 'FieldPath field names may not be empty strings.')
+  return key
+}
+
+const fieldPath = (start: Expression, parts: string[]): Expression =>
+  parts.length === 0 ? start : (scope) => follow(start(scope), parts, 0)
+
+/** An array on the way gives the array of what its documents have there. */
+const follow = (value: unknown, parts: string[], at: number): unknown => {
+  if (at === parts.length) return value
+  if (Array.isArray(value))
+    return value.flatMap((element) => {
+      const found = isObject(element) ? follow(element, parts, at) : undefined
+      return found === undefined ? [] : [found]
+    })
+  const next = get(value, parts[at] as string)
+  return next === undefined ? undefined : follow(next, parts, at + 1)
+}
+
+export type Compiled = (document: unknown, further?: Record<string, unknown>) => unknown
+
+/** Expressions of one command share one: its collation, its variables and its moment. */
+export const compilerFor = ({
+  collation,
+  variables = {},
+}: ExpressionOptions): ((expression: unknown, ...names: string[]) => Compiled) => {
+  const compilation = new Compilation(Object.keys(variables), collation)
+  return (expression, ...names) => {
+    const run = (names.length > 0 ? compilation.with(...names) : compilation).compile(expression)
+    return (root, further) => {
+      beginDocument()
+      return run({ root, variables: further ? { ...variables, ...further } : variables })
+    }
+  }
+}
+
+export const compileExpression = (expression: unknown, options: ExpressionOptions = {}): Compiled =>
+  compilerFor(options)(expression)

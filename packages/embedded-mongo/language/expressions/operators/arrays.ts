@@ -1,0 +1,322 @@
+/** Operators on arrays. */
+import { Int32 } from 'bson'
+import { compare, equal } from '../../../values/compare.ts'
+import { fail } from '../../../values/errors.ts'
+import { fields, isNullish, isNumeric, isObject, toNumber } from '../../../values/values.ts'
+import { checkVariable, type Expression, type Operator } from '../expression.ts'
+import { compileList, compileNamed, int32, isTrue, many, named, of, one, tick, typeName } from './operands.ts'
+
+/** Arrays of an expression may not take more than this many elements. */
+const MOST_ELEMENTS = 2_000_000
+
+const bounded = <T>(array: T[]): T[] =>
+  array.length <= MOST_ELEMENTS ? array : fail(146, 'an array of an expression has too many elements')
+
+const $arrayElemAt = of(2, 2, ([array, index], _, name) => {
+  if (isNullish(array) || isNullish(index)) return null
+  if (!Array.isArray(array))
+    return fail(28689, `${name}'s first argument must be an array, but is ${typeName(array)}`)
+  if (!isNumeric(index))
+    return fail(28690, `${name}'s second argument must be a numeric value, but is ${typeName(index)}`)
+  const at =
+    int32(index) ?? fail(28691, `${name}'s second argument must be representable as a 32-bit integer`)
+  return array[at < 0 ? array.length + at : at]
+})
+
+const edge = (which: 0 | -1): Operator =>
+  one((array, name) => {
+    if (isNullish(array)) return null
+    return Array.isArray(array)
+      ? array.at(which)
+      : fail(28689, `${name}'s argument must be an array, but is ${typeName(array)}`)
+  })
+
+const $concatArrays = of(0, many, (arrays, _, name) => {
+  const wrong = arrays.find((array) => !isNullish(array) && !Array.isArray(array))
+  const firstNull = arrays.findIndex(isNullish)
+  if (firstNull >= 0 && (wrong === undefined || arrays.indexOf(wrong) > firstNull)) return null
+  if (wrong !== undefined) fail(28664, `${name} only supports arrays, not ${typeName(wrong)}`)
+  return bounded(arrays.flat(1))
+})
+
+const filterCodes = { object: 28646, unknown: 28647, missing: { input: 28648, cond: 28650 } }
+
+const $filter: Operator = (operand, compiler, name) => {
+  const given = named(operand, name, ['input', 'cond'], ['as', 'limit'], filterCodes)
+  const variable = checkVariable(given.as ?? 'this')
+  const input = compiler.compile(given.input)
+  const test = compiler.with(variable).compile(given.cond)
+  const most = 'limit' in given ? compiler.compile(given.limit) : undefined
+  return (scope) => {
+    const array = input(scope)
+    const limit = most ? filterLimit(most(scope)) : Number.POSITIVE_INFINITY
+    if (isNullish(array)) return null
+    if (!Array.isArray(array)) return fail(28651, `input to ${name} must be an array not ${typeName(array)}`)
+    const kept: unknown[] = []
+    for (const element of array) {
+      if (kept.length >= limit) break
+      tick()
+      const variables = { ...scope.variables, [variable]: element }
+      if (isTrue(test({ root: scope.root, variables }))) kept.push(element)
+    }
+    return kept
+  }
+}
+
+const filterLimit = (value: unknown): number => {
+  if (isNullish(value)) return Number.POSITIVE_INFINITY
+  const limit = int32(value) ?? fail(327391, '$filter: limit must be represented as a 32-bit integral value')
+  return limit > 0 ? limit : fail(327392, '$filter: limit must be greater than 0')
+}
+
+const mapCodes = { object: 16878, unknown: 16879, missing: { input: 16880, in: 16882 } }
+
+const $map: Operator = (operand, compiler, name) => {
+  const given = named(operand, name, ['input', 'in'], ['as'], mapCodes)
+  const variable = checkVariable(given.as ?? 'this')
+  const input = compiler.compile(given.input)
+  const body = compiler.with(variable).compile(given.in)
+  return (scope) => {
+    const array = input(scope)
+    if (isNullish(array)) return null
+    if (!Array.isArray(array)) return fail(16883, `input to ${name} must be an array not ${typeName(array)}`)
+    return array.map((element) => {
+      tick()
+      return body({ root: scope.root, variables: { ...scope.variables, [variable]: element } }) ?? null
+    })
+  }
+}
+
+const reduceCodes = {
+  object: 40075,
+  unknown: 40076,
+  missing: { input: 40077, initialValue: 40078, in: 40079 },
+}
+
+const $reduce: Operator = (operand, compiler, name) => {
+  const given = named(operand, name, ['input', 'initialValue', 'in'], [], reduceCodes)
+  const [input, initial] = [compiler.compile(given.input), compiler.compile(given.initialValue)]
+  const body = compiler.with('this', 'value').compile(given.in)
+  return (scope) => {
+    const array = input(scope)
+    if (isNullish(array)) return null
+    if (!Array.isArray(array))
+      return fail(40080, `${name} requires that 'input' be an array, found: ${typeName(array)}`)
+    let value = initial(scope)
+    for (const element of array) {
+      tick()
+      value = body({ root: scope.root, variables: { ...scope.variables, this: element, value } })
+    }
+    return value
+  }
+}
+
+const $in = of(2, 2, ([value, array], { collation }) => {
+  if (!Array.isArray(array))
+    return fail(40081, `$in requires an array as a second argument, found: ${typeName(array)}`)
+  return array.some((element) => equal(element, value, collation))
+})
+
+const $indexOfArray = of(2, 4, ([array, value, start, end], { collation }, name) => {
+  if (isNullish(array)) return null
+  if (!Array.isArray(array))
+    return fail(40090, `${name} requires an array as a first argument, found: ${typeName(array)}`)
+  const position = (given: unknown, fallback: number): number => {
+    if (given === undefined) return fallback
+    const at =
+      int32(given) ??
+      fail(9711600, `${name} requires an integral index, found a value of type: ${typeName(given)}`)
+    return at >= 0 ? at : fail(9711601, `${name} requires a nonnegative index, found: ${at}`)
+  }
+  const [from, to] = [position(start, 0), position(end, array.length)]
+  for (let at = from; at < Math.min(to, array.length); at++)
+    if (equal(array[at], value, collation)) return new Int32(at)
+  return new Int32(-1)
+})
+
+const $range = of(2, 3, ([start, end, step], _, name) => {
+  const whole = (value: unknown, type: number, integral: number): number => {
+    if (!isNumeric(value)) fail(type, `${name} requires numeric arguments, found ${typeName(value)}`)
+    return int32(value) ?? fail(integral, `${name} requires arguments that fit into 32 bits`)
+  }
+  const [from, to] = [whole(start, 34443, 34444), whole(end, 34445, 34446)]
+  const by = step === undefined ? 1 : whole(step, 34447, 34448)
+  if (by === 0) fail(34449, `${name} requires a non-zero step value`)
+  const count = Math.max(0, Math.ceil((to - from) / by))
+  if (count > MOST_ELEMENTS) fail(146, `${name} would make more than ${MOST_ELEMENTS} elements`)
+  return Array.from({ length: count }, (_, i) => new Int32(from + i * by))
+})
+
+const $reverseArray = one((array, name) => {
+  if (isNullish(array)) return null
+  return Array.isArray(array)
+    ? [...array].reverse()
+    : fail(34435, `The argument to ${name} must be an array, but was of type: ${typeName(array)}`)
+})
+
+const $size = one((array, name) =>
+  Array.isArray(array)
+    ? new Int32(array.length)
+    : fail(17124, `The argument to ${name} must be an array, but was of type: ${typeName(array)}`),
+)
+
+const $slice = of(2, 3, ([array, first, count], _, name) => {
+  if (isNullish(array) || first === null || first === undefined || count === null) return null
+  if (!Array.isArray(array))
+    return fail(28724, `First argument to ${name} must be an array, but is of type: ${typeName(array)}`)
+  const whole = (value: unknown): number => {
+    if (!isNumeric(value))
+      fail(28725, `Arguments to ${name} must be numeric, but one is of type: ${typeName(value)}`)
+    return int32(value) ?? fail(28726, `Arguments to ${name} must be representable as 32-bit integers`)
+  }
+  const at = whole(first)
+  if (count === undefined) return at < 0 ? array.slice(at) : array.slice(0, at)
+  const n = whole(count)
+  if (n <= 0) fail(28729, `Third argument to ${name} must be positive: ${n}`)
+  const from = at < 0 ? Math.max(array.length + at, 0) : at
+  return array.slice(from, from + n)
+})
+
+const sortCodes = { object: 2942500, unknown: 2942501, missing: { input: 2942502, sortBy: 2942503 } }
+
+const $sortArray: Operator = (operand, compiler, name) => {
+  const given = named(operand, name, ['input', 'sortBy'], [], sortCodes)
+  const input = compiler.compile(given.input)
+  const order = arrayOrder(given.sortBy, (a, b) => compare(a, b, compiler.collation))
+  return (scope) => {
+    const array = input(scope)
+    if (isNullish(array)) return null
+    return Array.isArray(array)
+      ? [...array].sort(order)
+      : fail(2942504, `The input argument to ${name} must be an array, but was of type: ${typeName(array)}`)
+  }
+}
+
+type Order = (a: unknown, b: unknown) => number
+
+const arrayOrder = (by: unknown, order: Order): Order => {
+  if (isNumeric(by)) {
+    const sign = toNumber(by)
+    if (sign !== 1 && sign !== -1) fail(2942506, 'The $sort element value must be either 1 or -1')
+    return (a, b) => sign * order(a, b)
+  }
+  if (!isObject(by)) return fail(2942507, 'The sortBy must be either an object or a number')
+  const parts = Object.entries(by).map(([field, direction]): [string[], number] => {
+    const sign = isNumeric(direction)
+      ? toNumber(direction)
+      : fail(2942505, 'the sort directions must be numbers')
+    if (sign !== 1 && sign !== -1) fail(2942505, 'the sort directions must be 1 or -1')
+    return [field.split('.'), sign]
+  })
+  if (parts.length === 0) fail(2942505, 'The sortBy must not be empty')
+  const at = (value: unknown, path: string[]): unknown =>
+    path.reduce((inner, key) => (isObject(inner) ? fields(inner)[key] : undefined), value) ?? null
+  return (a, b) => {
+    for (const [path, sign] of parts) {
+      const found = order(at(a, path), at(b, path))
+      if (found) return sign * found
+    }
+    return 0
+  }
+}
+
+const zipCodes = { object: 34460, unknown: 34464, missing: 34465 }
+
+const $zip: Operator = (operand, compiler, name) => {
+  const given = named(operand, name, ['inputs'], ['useLongestLength', 'defaults'], zipCodes)
+  if (!Array.isArray(given.inputs))
+    fail(34461, `inputs must be an array of expressions, found ${typeName(given.inputs)}`)
+  if (given.inputs.length === 0) fail(34465, `${name} requires at least one input array`)
+  const longest = given.useLongestLength ?? false
+  if (typeof longest !== 'boolean') fail(34463, `useLongestLength must be a bool, found ${typeName(longest)}`)
+  const { defaults } = given
+  if (defaults !== undefined && !Array.isArray(defaults))
+    fail(34462, `defaults must be an array of expressions, found ${typeName(defaults)}`)
+  if (defaults && !longest) fail(34466, 'cannot specify defaults unless useLongestLength is true')
+  if (defaults && defaults.length !== given.inputs.length)
+    fail(34467, 'defaults and inputs must have the same length')
+  const inputs = given.inputs.map((input: unknown) => compiler.compile(input)) as Expression[]
+  const others = (defaults ?? []).map((value: unknown) => compiler.compile(value)) as Expression[]
+  return (scope) => {
+    const arrays = inputs.map((input) => input(scope))
+    if (arrays.some(isNullish)) return null
+    for (const array of arrays)
+      if (!Array.isArray(array))
+        fail(34468, `${name} found a non-array expression in input: ${typeName(array)}`)
+    const lengths = (arrays as unknown[][]).map(({ length }) => length)
+    const length = longest ? Math.max(...lengths) : Math.min(...lengths)
+    const fill = others.map((other) => other(scope) ?? null)
+    return Array.from({ length }, (_, i) =>
+      (arrays as unknown[][]).map((array, n) => (i < array.length ? array[i] : (fill[n] ?? null))),
+    )
+  }
+}
+
+const someOf =
+  (choose: (sorted: unknown[], n: number) => unknown[], ordered: -1 | 0 | 1): Operator =>
+  (operand, compiler, name) => {
+    const given = named(operand, name, ['n', 'input'], [], {
+      object: 5787801,
+      unknown: 5787901,
+      missing: { n: 5787906, input: 5787907 },
+    })
+    const { n, input } = compileNamed(given, compiler) as { n: Expression; input: Expression }
+    return (scope) => {
+      const array = input(scope)
+      const count = countOf(n(scope))
+      if (!Array.isArray(array)) return fail(5788200, `Input must be an array, not ${typeName(array)}`)
+      const values =
+        ordered === 0
+          ? array
+          : array
+              .filter((value) => !isNullish(value))
+              .sort((a, b) => ordered * compare(a, b, compiler.collation))
+      return choose(values, count)
+    }
+  }
+
+/** The n of $firstN and its kin. */
+export const countOf = (value: unknown): number => {
+  if (!isNumeric(value))
+    return fail(5787902, `Value for 'n' must be of integral type, but found ${typeName(value)}`)
+  const n = toNumber(value)
+  if (!Number.isInteger(n)) return fail(5787903, `Value for 'n' must be of integral type, but found ${n}`)
+  return n > 0 ? n : fail(5787908, `'n' must be greater than 0, found ${n}`)
+}
+
+const trueElements =
+  (every: boolean, code: number): Operator =>
+  (operand, compiler, name) => {
+    const [input] = compileList(operand, compiler, name, 1, 1) as [Expression]
+    return (scope) => {
+      const array = input(scope)
+      if (!Array.isArray(array))
+        return fail(code, `${name}'s argument must be an array, but is ${typeName(array)}`)
+      return every ? array.every(isTrue) : array.some(isTrue)
+    }
+  }
+
+export const arrays: Record<string, Operator> = {
+  $arrayElemAt,
+  $first: edge(0),
+  $last: edge(-1),
+  $concatArrays,
+  $filter,
+  $map,
+  $reduce,
+  $in,
+  $indexOfArray,
+  $isArray: one((value) => Array.isArray(value)),
+  $range,
+  $reverseArray,
+  $size,
+  $slice,
+  $sortArray,
+  $zip,
+  $firstN: someOf((values, n) => values.slice(0, n), 0),
+  $lastN: someOf((values, n) => values.slice(-n), 0),
+  $maxN: someOf((values, n) => values.slice(0, n), -1),
+  $minN: someOf((values, n) => values.slice(0, n), 1),
+  $allElementsTrue: trueElements(true, 17040),
+  $anyElementTrue: trueElements(false, 17041),
+}

@@ -1,0 +1,165 @@
+/** Time zones, calendar arithmetic and ISO weeks. */
+import { fail } from '../../../values/errors.ts'
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+
+/** Minutes east of Greenwich at a moment. */
+export type Zone = (moment: number) => number
+
+const fixed =
+  (minutes: number): Zone =>
+  () =>
+    minutes * MINUTE
+export const utc: Zone = fixed(0)
+
+const known = new Map<string, Zone>()
+
+/** An Olson name or an offset such as +05:30. @throws 40485 */
+export const zoneOf = (name: string): Zone => {
+  const found = known.get(name)
+  if (found) return found
+  const offset = /^([+-])(\d\d):?(\d\d)?$/.exec(name)
+  const zone = offset
+    ? fixed((offset[1] === '-' ? -1 : 1) * (Number(offset[2]) * 60 + Number(offset[3] ?? 0)))
+    : olson(name)
+  if (known.size < 1000) known.set(name, zone)
+  return zone
+}
+
+const olson = (name: string): Zone => {
+  if (['UTC', 'GMT', 'Z', 'z'].includes(name)) return utc
+  if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name))
+    return fail(40485, `unrecognized time zone identifier: "${name}"`)
+  let format: Intl.DateTimeFormat
+  try {
+    format = new Intl.DateTimeFormat('en-US', {
+      timeZone: name,
+      hourCycle: 'h23',
+      era: 'short',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    })
+  } catch {
+    return fail(40485, `unrecognized time zone identifier: "${name}"`)
+  }
+  return (moment) => {
+    const part: Record<string, string> = {}
+    for (const { type, value } of format.formatToParts(moment)) part[type] = value
+    const year = part.era === 'BC' ? 1 - Number(part.year) : Number(part.year)
+    const local = utcMilliseconds(
+      year,
+      Number(part.month),
+      Number(part.day),
+      Number(part.hour),
+      Number(part.minute),
+      Number(part.second),
+    )
+    return local - Math.floor(moment / 1000) * 1000
+  }
+}
+
+/** Parts of any size: the 14th month is the second of the next year. */
+export const utcMilliseconds = (
+  year: number,
+  month: number,
+  day: number,
+  hour = 0,
+  minute = 0,
+  second = 0,
+  millisecond = 0,
+): number => {
+  const date = new Date(0)
+  date.setUTCFullYear(year, month - 1, 1)
+  return date.getTime() + (day - 1) * DAY + hour * 3_600_000 + minute * MINUTE + second * 1000 + millisecond
+}
+
+/** What a clock in the zone shows, as if it were in Greenwich. */
+export const toLocal = (moment: number, zone: Zone): Date => new Date(moment + zone(moment))
+
+/** The moment at which a clock in the zone shows this. */
+export const fromLocal = (local: number, zone: Zone): number => {
+  const guess = local - zone(local)
+  return local - zone(guess)
+}
+
+export const dayOfYear = (date: Date): number =>
+  Math.floor((date.getTime() - utcMilliseconds(date.getUTCFullYear(), 1, 1)) / DAY) + 1
+
+export const isoDay = (date: Date): number => ((date.getUTCDay() + 6) % 7) + 1
+
+export const isoWeek = (date: Date): { year: number; week: number } => {
+  const thursday = new Date(date.getTime() + (4 - isoDay(date)) * DAY)
+  return { year: thursday.getUTCFullYear(), week: Math.floor((dayOfYear(thursday) - 1) / 7) + 1 }
+}
+
+/** Weeks begin on Sunday; the days before the first one are week 0. */
+export const week = (date: Date): number => Math.floor((dayOfYear(date) + 6 - date.getUTCDay()) / 7)
+
+export const isoWeekStart = (year: number, week: number, day: number): number => {
+  const fourth = new Date(utcMilliseconds(year, 1, 4))
+  return fourth.getTime() - (isoDay(fourth) - 1) * DAY + ((week - 1) * 7 + day - 1) * DAY
+}
+
+export const units = [
+  'year',
+  'quarter',
+  'month',
+  'week',
+  'day',
+  'hour',
+  'minute',
+  'second',
+  'millisecond',
+] as const
+export type Unit = (typeof units)[number]
+
+export const unitMilliseconds: Partial<Record<Unit, number>> = {
+  week: 7 * DAY,
+  day: DAY,
+  hour: 3_600_000,
+  minute: MINUTE,
+  second: 1000,
+  millisecond: 1,
+}
+
+const daysInMonth = (year: number, month: number): number =>
+  Math.round((utcMilliseconds(year, month + 1, 1) - utcMilliseconds(year, month, 1)) / DAY)
+
+/** Moves a moment: months and longer keep the day of the month as far as there is one, days keep the clock. */
+export const addUnits = (moment: number, unit: Unit, amount: number, zone: Zone): number => {
+  const step = unitMilliseconds[unit]
+  if (step && step < DAY) return moment + amount * step
+  const local = toLocal(moment, zone)
+  if (step) return fromLocal(local.getTime() + amount * step, zone)
+  const months = amount * (unit === 'year' ? 12 : unit === 'quarter' ? 3 : 1)
+  const index = local.getUTCFullYear() * 12 + local.getUTCMonth() + months
+  const [year, month] = [Math.floor(index / 12), (((index % 12) + 12) % 12) + 1]
+  const day = Math.min(local.getUTCDate(), daysInMonth(year, month))
+  const clock = ((local.getTime() % DAY) + DAY) % DAY
+  return fromLocal(utcMilliseconds(year, month, day) + clock, zone)
+}
+
+/** How many weeks, days or months a clock's date is from a fixed one. */
+export const unitsSince = (local: Date, unit: Unit, firstDay: number): number => {
+  const day = Math.floor(local.getTime() / DAY)
+  switch (unit) {
+    case 'year':
+      return local.getUTCFullYear()
+    case 'quarter':
+      return local.getUTCFullYear() * 4 + Math.floor(local.getUTCMonth() / 3)
+    case 'month':
+      return local.getUTCFullYear() * 12 + local.getUTCMonth()
+    case 'week':
+      // The first of January 1970 was a Thursday, the fourth day of an ISO week.
+      return Math.floor((day + 4 - firstDay) / 7)
+    default:
+      return Math.floor(local.getTime() / (unitMilliseconds[unit] as number))
+  }
+}
+
+export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']

@@ -1,0 +1,194 @@
+/** $convert and its kin, $type, $isNumber. */
+import { Binary, Decimal128, Double, type Int32, type Long, ObjectId, type Timestamp } from 'bson'
+import { CommandError, fail } from '../../../values/errors.ts'
+import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/values.ts'
+import { fitting, isDecimal, isDouble, roundDecimal, toDecimal128, toWhole } from '../arithmetic.ts'
+import type { Expression, Operator } from '../expression.ts'
+import { parseDate } from './date-text.ts'
+import { compileNamed, isTrue, named, one, typeName } from './operands.ts'
+import { asText } from './text.ts'
+
+const impossible = (value: unknown, to: string): never =>
+  fail(241, `Unsupported conversion from ${typeName(value)} to ${to} in $convert with no onError value`)
+
+const broken = (why: string): never => fail(241, `Failed to parse in $convert with no onError value: ${why}`)
+
+const overflow = (): never =>
+  fail(241, 'Conversion would overflow target type in $convert with no onError value')
+
+const wholeOf = (value: unknown, bits: 32 | 64, to: string): Int32 | Long => {
+  let whole: bigint
+  if (typeof value === 'boolean') whole = value ? 1n : 0n
+  else if (value instanceof Date && bits === 64) whole = BigInt(value.getTime())
+  else if (typeof value === 'string')
+    whole = /^[+-]?\d+$/.test(value) ? BigInt(value) : broken(`'${to}' from text`)
+  else if (isDecimal(value)) whole = decimalWhole(value)
+  else if (isDouble(value)) {
+    const number = toNumber(value)
+    if (!Number.isFinite(number))
+      fail(241, 'Attempt to convert NaN or infinity to an integer in $convert with no onError value')
+    whole = BigInt(Math.trunc(number))
+  } else if (isNumeric(value)) whole = toWhole(value)
+  else return impossible(value, to)
+  if (BigInt.asIntN(bits, whole) !== whole) overflow()
+  return fitting(whole, bits === 64)
+}
+
+const decimalWhole = (value: Decimal128): bigint => {
+  const text = String(roundDecimal(value, 0, 'zero'))
+  const match = /^(-?\d+)(?:E\+?(\d+))?$/.exec(text)
+  if (!match)
+    return fail(241, 'Attempt to convert NaN or infinity to an integer in $convert with no onError value')
+  if (Number(match[2] ?? 0) > 40) return overflow()
+  return BigInt(match[1] as string) * 10n ** BigInt(match[2] ?? 0)
+}
+
+const numberText = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?(inf|infinity|nan)$/i
+
+const doubleOf = (value: unknown): Double => {
+  if (typeof value === 'boolean') return new Double(value ? 1 : 0)
+  if (value instanceof Date) return new Double(value.getTime())
+  if (typeof value === 'string') {
+    if (!numberText.test(value)) broken('a number')
+    const special = /^([+-]?)(inf|nan)/i.exec(value)
+    const number = special
+      ? (special[2]?.toLowerCase() === 'nan' ? Number.NaN : Number.POSITIVE_INFINITY) *
+        (special[1] === '-' ? -1 : 1)
+      : Number(value)
+    if (!special && !Number.isFinite(number)) broken('out of range')
+    return new Double(number)
+  }
+  if (!isNumeric(value)) return impossible(value, 'double')
+  const number = toNumber(value)
+  if (isDecimal(value) && !Number.isFinite(number) && !/nan|inf/i.test(String(value))) overflow()
+  return new Double(number)
+}
+
+const decimalOf = (value: unknown): Decimal128 => {
+  if (typeof value === 'boolean') return Decimal128.fromString(value ? '1' : '0')
+  if (value instanceof Date) return Decimal128.fromString(String(value.getTime()))
+  if (typeof value === 'string') {
+    if (!numberText.test(value)) broken('a decimal')
+    try {
+      return Decimal128.fromStringWithRounding(value)
+    } catch {
+      return broken('a decimal')
+    }
+  }
+  return isNumeric(value) ? toDecimal128(value) : impossible(value, 'decimal')
+}
+
+const dateOf = (value: unknown): Date => {
+  if (value instanceof Date) return value
+  if (typeof value === 'string') return parseDate(value)
+  if (bsonType(value) === 'ObjectId') return (value as ObjectId).getTimestamp()
+  if (bsonType(value) === 'Timestamp') return new Date((value as Timestamp).getHighBitsUnsigned() * 1000)
+  if (!isNumeric(value) || bsonType(value) === 'Int32') return impossible(value, 'date')
+  const milliseconds = Math.trunc(toNumber(value))
+  return Math.abs(milliseconds) <= 8.64e15 ? new Date(milliseconds) : overflow()
+}
+
+const objectIdOf = (value: unknown): ObjectId => {
+  if (bsonType(value) === 'ObjectId') return value as ObjectId
+  if (typeof value !== 'string') return impossible(value, 'objectId')
+  return /^[\da-f]{24}$/i.test(value) ? new ObjectId(value) : broken('an ObjectId is 24 hexadecimal digits')
+}
+
+const textOf = (value: unknown): string => {
+  if (typeof value === 'string') return value
+  if (typeof value === 'boolean' || value instanceof Date || isNumeric(value)) return asText(value)
+  if (bsonType(value) === 'ObjectId') return String(value)
+  if (bsonType(value) === 'Binary' && (value as Binary).sub_type === 4)
+    return String((value as Binary).toUUID())
+  return impossible(value, 'string')
+}
+
+const boolOf = (value: unknown): boolean => {
+  if (typeof value === 'boolean') return value
+  return isNumeric(value) ? isTrue(value) : true
+}
+
+type Conversion = (value: unknown) => unknown
+
+const targets: [name: string, number: number, Conversion][] = [
+  ['double', 1, doubleOf],
+  ['string', 2, textOf],
+  ['objectId', 7, objectIdOf],
+  ['bool', 8, boolOf],
+  ['date', 9, dateOf],
+  ['int', 16, (value) => wholeOf(value, 32, 'int')],
+  ['long', 18, (value) => wholeOf(value, 64, 'long')],
+  ['decimal', 19, decimalOf],
+]
+
+const conversionTo = (to: unknown): Conversion => {
+  const found = targets.find(([name, number]) => (isNumeric(to) ? number === toNumber(to) : name === to))
+  if (found) return found[2]
+  if (isNumeric(to) && !Number.isInteger(toNumber(to)))
+    return fail(9, "In $convert, numeric 'to' argument is not an integer")
+  if (
+    [
+      'binData',
+      'array',
+      'object',
+      'regex',
+      'minKey',
+      'maxKey',
+      'timestamp',
+      'null',
+      'undefined',
+      'javascript',
+      'symbol',
+      'dbPointer',
+    ].includes(String(to))
+  )
+    return (value) =>
+      isNullish(value) ? null : fail(115, `$convert to ${to} is not supported by this engine`)
+  if (typeof to === 'string' || isNumeric(to)) return fail(2, `Unknown type name: ${to}`)
+  return fail(9, "$convert's 'to' argument must be a string or number")
+}
+
+const $convert: Operator = (operand, compiler, name) => {
+  const optional = ['onError', 'onNull', 'format', 'byteOrder', 'base']
+  const given = named(operand, name, ['input', 'to'], optional, { object: 9, unknown: 9, missing: 9 })
+  const { input, to, onError, onNull, format, byteOrder } = compileNamed(given, compiler) as Record<
+    string,
+    Expression
+  >
+  if (format || byteOrder)
+    return fail(115, '$convert with format or byteOrder is not supported by this engine')
+  return (scope) => {
+    const value = input?.(scope)
+    const target = to?.(scope)
+    if (isNullish(value)) return onNull ? onNull(scope) : null
+    if (isNullish(target)) return null
+    const convert = conversionTo(target)
+    try {
+      return convert(value)
+    } catch (error) {
+      if (onError && error instanceof CommandError && error.code === 241) return onError(scope)
+      throw error
+    }
+  }
+}
+
+const to = (convert: Conversion): Operator => one((value) => (isNullish(value) ? null : convert(value)))
+
+const $toUUID = to((value) => {
+  if (typeof value !== 'string') return impossible(value, 'binData')
+  if (!/^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(value)) broken('a UUID')
+  return new Binary(Buffer.from(value.replaceAll('-', ''), 'hex'), 4)
+})
+
+export const conversions: Record<string, Operator> = {
+  $convert,
+  ...Object.fromEntries(
+    targets.map(([name, , convert]) => [
+      `$to${(name[0] as string).toUpperCase()}${name.slice(1)}`,
+      to(convert),
+    ]),
+  ),
+  $toUUID,
+  $type: one(typeName),
+  $isNumber: one(isNumeric),
+}

@@ -1,0 +1,174 @@
+/** Dates read from texts and written as texts. */
+import { fail } from '../../../values/errors.ts'
+import {
+  dayOfYear,
+  fromLocal,
+  isoDay,
+  isoWeek,
+  isoWeekStart,
+  toLocal,
+  utc,
+  utcMilliseconds,
+  week,
+  type Zone,
+  zoneOf,
+} from './calendar.ts'
+
+const unreadable = (text: string): never => fail(241, `Error parsing date string '${text}'`)
+
+const iso =
+  /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T ](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?)?\s*(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?|[A-Za-z]+\/[A-Za-z_]+)?$/i
+
+/** A text in the form of ISO 8601. @throws 241 */
+export const parseDate = (text: string, zone?: Zone): Date => {
+  const found = iso.exec(text.trim())
+  if (!found) return unreadable(text)
+  const [, year, month, day = '1', hour = '0', minute = '0', second = '0', fraction = '', named] = found
+  if (named && zone)
+    fail(241, `you cannot pass in a date/time string with time zone information and a timezone: '${text}'`)
+  const parts: Parts = {
+    year: Number(year),
+    month: Number(month),
+    day: Number(day),
+    hour: Number(hour),
+    minute: Number(minute),
+    second: Number(second),
+    millisecond: Number(fraction.padEnd(3, '0').slice(0, 3)),
+  }
+  return new Date(
+    fromLocal(
+      localOf(parts, text),
+      named ? zoneOf(named.toUpperCase() === 'Z' ? 'UTC' : named) : (zone ?? utc),
+    ),
+  )
+}
+
+interface Parts {
+  year?: number
+  month?: number
+  day?: number
+  hour?: number
+  minute?: number
+  second?: number
+  millisecond?: number
+  dayOfYear?: number
+  isoYear?: number
+  isoWeek?: number
+  isoDay?: number
+}
+
+/** @throws 241 for the 30th of February */
+const localOf = (parts: Parts, text: string): number => {
+  const { hour = 0, minute = 0, second = 0, millisecond = 0 } = parts
+  if (hour > 24 || minute > 59 || second > 60) unreadable(text)
+  const clock = hour * 3_600_000 + minute * 60_000 + second * 1000 + millisecond
+  if (parts.isoYear !== undefined)
+    return isoWeekStart(parts.isoYear, parts.isoWeek ?? 1, parts.isoDay ?? 1) + clock
+  const { year, month = 1, day = 1 } = parts
+  if (year === undefined) return unreadable(text)
+  if (parts.dayOfYear !== undefined) return utcMilliseconds(year, 1, parts.dayOfYear) + clock
+  const date = new Date(utcMilliseconds(year, month, day))
+  if (month < 1 || month > 12 || date.getUTCDate() !== day) unreadable(text)
+  return date.getTime() + clock
+}
+
+const months = [
+  'January',
+  'February',
+  'March',
+  'April',
+  'May',
+  'June',
+  'July',
+  'August',
+  'September',
+  'October',
+  'November',
+  'December',
+]
+
+const fields: Record<string, [pattern: string, field: keyof Parts]> = {
+  Y: ['\\d{4}', 'year'],
+  m: ['\\d{1,2}', 'month'],
+  d: ['\\d{1,2}', 'day'],
+  H: ['\\d{1,2}', 'hour'],
+  M: ['\\d{1,2}', 'minute'],
+  S: ['\\d{1,2}', 'second'],
+  L: ['\\d{1,3}', 'millisecond'],
+  j: ['\\d{1,3}', 'dayOfYear'],
+  G: ['\\d{4}', 'isoYear'],
+  V: ['\\d{1,2}', 'isoWeek'],
+  u: ['[1-7]', 'isoDay'],
+}
+
+/** Reads a text as a format says. @throws 241 */
+export const parseFormatted = (text: string, format: string, zone?: Zone): Date => {
+  const taken: string[] = []
+  const source = format.replace(/%([\s\S])|[\\^$.*+?()[\]{}|]/g, (whole, letter) => {
+    if (letter === undefined) return `\\${whole}`
+    if (letter === '%') return '%'
+    taken.push(letter)
+    if (letter === 'z') return '(Z|[+-]\\d{2}:?\\d{2})'
+    if (letter === 'Z') return '([+-]?\\d+)'
+    if (letter === 'b' || letter === 'B')
+      return `(${months.map((name) => (letter === 'b' ? name.slice(0, 3) : name)).join('|')})`
+    return `(${fields[letter]?.[0]})`
+  })
+  const found = new RegExp(`^${source}$`, 'i').exec(text)
+  if (!found) return unreadable(text)
+  const parts: Parts = {}
+  let own: Zone | undefined
+  for (const [i, letter] of taken.entries()) {
+    const value = found[i + 1] as string
+    if (letter === 'z') own = zoneOf(value.toUpperCase() === 'Z' ? 'UTC' : value)
+    else if (letter === 'Z') own = () => Number(value) * 60_000
+    else if (letter === 'b' || letter === 'B')
+      parts.month = months.findIndex((name) => name.toLowerCase().startsWith(value.toLowerCase())) + 1
+    else if (fields[letter])
+      parts[fields[letter][1]] = letter === 'L' ? Number(value.padEnd(3, '0')) : Number(value)
+  }
+  if (own && zone)
+    fail(241, `you cannot pass in a date/time string with time zone information and a timezone: '${text}'`)
+  return new Date(fromLocal(localOf(parts, text), own ?? zone ?? utc))
+}
+
+/** @throws 18536 for an unknown letter */
+export const checkFormat = (format: string, reading: boolean): string => {
+  for (const [, letter] of format.matchAll(/%([\s\S]?)/g)) {
+    if (!letter) fail(reading ? 40685 : 18535, "Unmatched '%' at end of format string")
+    if (!(reading ? 'YmdHMSLjGVuzZbB%' : 'dGHjLmMSuUVwYzZbB%').includes(letter as string))
+      fail(18536, `Invalid format character '%${letter}' in format string`)
+  }
+  return format
+}
+
+const padded = (value: number, length: number): string => String(value).padStart(length, '0')
+
+export const formatDate = (moment: Date, format: string, zone: Zone): string => {
+  const local = toLocal(moment.getTime(), zone)
+  const offset = zone(moment.getTime()) / 60_000
+  if (local.getUTCFullYear() < 0 || local.getUTCFullYear() > 9999)
+    fail(18537, `$dateToString is only defined on year 0-9999, tried to use year ${local.getUTCFullYear()}`)
+  const [east, size] = [offset < 0 ? '-' : '+', Math.abs(offset)]
+  const write: Record<string, () => string> = {
+    d: () => padded(local.getUTCDate(), 2),
+    G: () => padded(isoWeek(local).year, 4),
+    H: () => padded(local.getUTCHours(), 2),
+    j: () => padded(dayOfYear(local), 3),
+    L: () => padded(local.getUTCMilliseconds(), 3),
+    m: () => padded(local.getUTCMonth() + 1, 2),
+    M: () => padded(local.getUTCMinutes(), 2),
+    S: () => padded(local.getUTCSeconds(), 2),
+    u: () => String(isoDay(local)),
+    U: () => padded(week(local), 2),
+    V: () => padded(isoWeek(local).week, 2),
+    w: () => String(local.getUTCDay() + 1),
+    Y: () => padded(local.getUTCFullYear(), 4),
+    z: () => `${east}${padded(Math.floor(size / 60), 2)}${padded(size % 60, 2)}`,
+    Z: () => `${east}${padded(size, 3)}`,
+    b: () => (months[local.getUTCMonth()] as string).slice(0, 3),
+    B: () => months[local.getUTCMonth()] as string,
+    '%': () => '%',
+  }
+  return format.replace(/%([\s\S])/g, (_, letter) => (write[letter] as () => string)())
+}

@@ -1,0 +1,350 @@
+/** Operators on dates. */
+import type { Document } from 'bson'
+import { Int32, Long, type ObjectId, type Timestamp } from 'bson'
+import { CommandError, fail } from '../../../values/errors.ts'
+import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../../../values/values.ts'
+import type { Compiler, Expression, Operator, Scope } from '../expression.ts'
+import {
+  addUnits,
+  dayOfYear,
+  fromLocal,
+  isoDay,
+  isoWeek,
+  isoWeekStart,
+  toLocal,
+  type Unit,
+  unitMilliseconds,
+  units,
+  unitsSince,
+  utc,
+  utcMilliseconds,
+  week,
+  weekdays,
+  type Zone,
+  zoneOf,
+} from './calendar.ts'
+import { checkFormat, formatDate, parseDate, parseFormatted } from './date-text.ts'
+import { compileNamed, isTrue, named, typeName } from './operands.ts'
+
+/** A date, or what holds one: an ObjectId, a timestamp. */
+const moment = (value: unknown, name: string, code = 16006): number => {
+  if (value instanceof Date) return value.getTime()
+  if (bsonType(value) === 'ObjectId') return (value as ObjectId).getTimestamp().getTime()
+  if (bsonType(value) === 'Timestamp') return (value as Timestamp).getHighBitsUnsigned() * 1000
+  return fail(code, `can't convert from BSON type ${typeName(value)} to Date (${name})`)
+}
+
+/** undefined: there is no answer, since there is no zone. */
+const zone = (value: unknown, given: boolean): Zone | undefined => {
+  if (!given) return utc
+  if (isNullish(value)) return undefined
+  return typeof value === 'string'
+    ? zoneOf(value)
+    : fail(40517, `timezone must evaluate to a string, found ${typeName(value)}`)
+}
+
+type Part = (local: Date) => unknown
+
+const partCodes = { object: 40536, unknown: 40535, missing: 40539 }
+
+/** $year and its kin: of a date, or of a date in a zone. */
+const part =
+  (read: Part): Operator =>
+  (operand, compiler, name) => {
+    const inner = Array.isArray(operand)
+      ? operand.length === 1
+        ? operand[0]
+        : fail(
+            40536,
+            `${name} accepts exactly one argument if given an array, but was given ${operand.length}`,
+          )
+      : operand
+    const long =
+      isObject(inner) &&
+      ('date' in inner || (Object.keys(inner).length > 0 && !Object.keys(inner)[0]?.startsWith('$')))
+    const given = long ? named(inner, name, ['date'], ['timezone'], partCodes) : { date: inner }
+    const { date, timezone } = compileNamed(given, compiler) as { date: Expression; timezone?: Expression }
+    return (scope) => {
+      const value = date(scope)
+      const where = zone(timezone?.(scope), timezone !== undefined)
+      if (isNullish(value) || !where) return null
+      return read(toLocal(moment(value, name), where))
+    }
+  }
+
+const int = (read: (local: Date) => number): Operator => part((local) => new Int32(read(local)))
+
+const unitOf = (value: unknown, type = 5439013): Unit => {
+  if (typeof value !== 'string') return fail(type, `unit must be a string, found ${typeName(value)}`)
+  return units.includes(value as Unit) ? (value as Unit) : fail(9, `unknown time unit value: ${value}`)
+}
+
+const addCodes = { object: 5166400, unknown: 5166401, missing: 5166402 }
+
+const add =
+  (sign: 1 | -1): Operator =>
+  (operand, compiler, name) => {
+    const given = named(operand, name, ['startDate', 'unit', 'amount'], ['timezone'], addCodes)
+    const { startDate, unit, amount, timezone } = compileNamed(given, compiler) as Record<string, Expression>
+    return (scope) => {
+      const [start, by, count] = [startDate?.(scope), unit?.(scope), amount?.(scope)]
+      const where = zone(timezone?.(scope), timezone !== undefined)
+      if ([start, by, count].some(isNullish) || !where) return null
+      if (typeof by !== 'string')
+        fail(5166404, `${name} requires 'unit' to be a string, but got ${typeName(by)}`)
+      const size = unitOf(by)
+      if (!isNumeric(count) || !Number.isInteger(toNumber(count)))
+        fail(5166405, `${name} expects integer amount of time units`)
+      const from = moment(start, name, 5166403)
+      const to = addUnits(from, size, sign * toNumber(count), where)
+      return Math.abs(to) <= 8.64e15 ? new Date(to) : fail(5166406, `${name} overflowed`)
+    }
+  }
+
+const diffCodes = {
+  object: 5166301,
+  unknown: 5166302,
+  missing: { startDate: 5166303, endDate: 5166304, unit: 5166305 },
+}
+
+const $dateDiff: Operator = (operand, compiler, name) => {
+  const given = named(operand, name, ['startDate', 'endDate', 'unit'], ['timezone', 'startOfWeek'], diffCodes)
+  const { startDate, endDate, unit, timezone, startOfWeek } = compileNamed(given, compiler) as Record<
+    string,
+    Expression
+  >
+  return (scope) => {
+    const [start, end, by] = [startDate?.(scope), endDate?.(scope), unit?.(scope)]
+    const where = zone(timezone?.(scope), timezone !== undefined)
+    if ([start, end, by].some(isNullish) || !where) return null
+    const size = unitOf(by)
+    const first = firstDay(size, startOfWeek?.(scope), startOfWeek !== undefined)
+    if (first === undefined) return null
+    const [a, b] = [moment(start, name, 5166307), moment(end, name, 5166307)]
+    const step = unitMilliseconds[size]
+    // Hours and less are hours of the world, whatever the clocks do.
+    const count = (at: number) =>
+      step && step < 86_400_000
+        ? Math.floor((at + offset(at, where, step)) / step)
+        : unitsSince(toLocal(at, where), size, first)
+    return Long.fromNumber(count(b) - count(a))
+  }
+}
+
+const offset = (at: number, where: Zone, step: number): number =>
+  step === 3_600_000 ? where(at) % 3_600_000 : 0
+
+/** 1: Monday; undefined when there is no answer. */
+const firstDay = (unit: Unit, value: unknown, given: boolean): number | undefined => {
+  if (unit !== 'week' || !given) return 7
+  if (isNullish(value)) return undefined
+  if (typeof value !== 'string')
+    return fail(5439015, `startOfWeek must be a string, found ${typeName(value)}`)
+  const at = weekdays.findIndex(
+    (day) => day === value.toLowerCase() || day.slice(0, 3) === value.toLowerCase(),
+  )
+  return at >= 0 ? at + 1 : fail(5439016, `unknown startOfWeek value: ${value}`)
+}
+
+const truncCodes = { object: 5439007, unknown: 5439008, missing: { date: 5439009, unit: 5439010 } }
+
+const $dateTrunc: Operator = (operand, compiler, name) => {
+  const given = named(operand, name, ['date', 'unit'], ['binSize', 'timezone', 'startOfWeek'], truncCodes)
+  const { date, unit, binSize, timezone, startOfWeek } = compileNamed(given, compiler) as Record<
+    string,
+    Expression
+  >
+  return (scope) => {
+    const [value, by, bin] = [date?.(scope), unit?.(scope), binSize ? binSize(scope) : new Int32(1)]
+    const where = zone(timezone?.(scope), timezone !== undefined)
+    if ([value, by, bin].some(isNullish) || !where) return null
+    const at = moment(value, name, 5439012)
+    const size = unitOf(by)
+    if (!isNumeric(bin) || !Number.isInteger(toNumber(bin)))
+      fail(5439017, `${name} requires 'binSize' to be a 64-bit integer`)
+    if (toNumber(bin) <= 0) fail(5439018, `${name} requires 'binSize' to be greater than 0`)
+    const first = firstDay(size, startOfWeek?.(scope), startOfWeek !== undefined)
+    return first === undefined ? null : new Date(truncate(at, size, toNumber(bin), where, first))
+  }
+}
+
+/** Bins are counted from the beginning of the year 2000 in the zone. */
+const truncate = (at: number, unit: Unit, bin: number, where: Zone, first: number): number => {
+  const reference = utcMilliseconds(2000, 1, 1)
+  const step = unitMilliseconds[unit]
+  if (step && step < 86_400_000) {
+    const start = fromLocal(reference, where)
+    return start + Math.floor((at - start) / (step * bin)) * step * bin
+  }
+  const local = toLocal(at, where)
+  const origin = unit === 'week' ? firstWeekDay(first) : reference
+  const count = unitsSince(local, unit, first) - unitsSince(new Date(origin), unit, first)
+  const bins = Math.floor(count / bin) * bin
+  return fromLocal(addUnits(origin, unit, bins, utc), where)
+}
+
+/** The first such weekday of the year 2000. */
+const firstWeekDay = (first: number): number => {
+  const start = new Date(utcMilliseconds(2000, 1, 1))
+  return start.getTime() + ((first - isoDay(start) + 7) % 7) * 86_400_000
+}
+
+const partsCodes = { object: 40519, unknown: 40518, missing: 40516 }
+const calendarParts = ['month', 'day', 'hour', 'minute', 'second', 'millisecond']
+
+const $dateFromParts: Operator = (operand, compiler, name) => {
+  const isoForm = isObject(operand) && 'isoWeekYear' in operand
+  const optional = [...calendarParts, 'year', 'isoWeekYear', 'isoWeek', 'isoDayOfWeek', 'timezone']
+  const given = named(operand, name, [], optional, partsCodes)
+  if (!isoForm && !('year' in given))
+    fail(40516, `${name} requires either 'year' or 'isoWeekYear' to be present`)
+  if (isoForm && ('year' in given || 'month' in given || 'day' in given))
+    fail(40489, `${name} does not allow mixing natural dates with ISO dates`)
+  if (!isoForm && ('isoWeek' in given || 'isoDayOfWeek' in given))
+    fail(40525, `${name} does not allow mixing ISO dates with natural dates`)
+  const parts = compileNamed(given, compiler)
+  return (scope) => {
+    const where = zone(parts.timezone?.(scope), parts.timezone !== undefined)
+    const values = partValues(parts, scope, name)
+    if (!values || !where) return null
+    const { hour = 0, minute = 0, second = 0, millisecond = 0 } = values
+    const day = isoForm
+      ? isoWeekStart(
+          inYears(values.isoWeekYear, 'isoWeekYear'),
+          values.isoWeek ?? 1,
+          values.isoDayOfWeek ?? 1,
+        )
+      : utcMilliseconds(inYears(values.year, 'year'), values.month ?? 1, values.day ?? 1)
+    const clock = hour * 3_600_000 + minute * 60_000 + second * 1000 + millisecond
+    return new Date(fromLocal(day + clock, where))
+  }
+}
+
+const inYears = (year = 0, name = 'year'): number =>
+  year >= 1 && year <= 9999
+    ? year
+    : fail(40523, `'${name}' must evaluate to an integer in the range 1 to 9999, found ${year}`)
+
+const partValues = (
+  parts: Record<string, Expression>,
+  scope: Scope,
+  name: string,
+): Record<string, number> | undefined => {
+  const values: Record<string, number> = {}
+  for (const [key, expression] of Object.entries(parts)) {
+    if (key === 'timezone') continue
+    const value = expression(scope)
+    if (isNullish(value)) return undefined
+    if (!isNumeric(value) || !Number.isInteger(toNumber(value)))
+      fail(40515, `'${key}' of ${name} must evaluate to an integer, found ${typeName(value)}`)
+    const number = toNumber(value)
+    if (
+      !key.includes('ear') &&
+      (number < -32768 || number > 32767) &&
+      key !== 'second' &&
+      key !== 'millisecond'
+    )
+      fail(31034, `'${key}' of ${name} must evaluate to a value in the range [-32768, 32767]`)
+    values[key] = number
+  }
+  return values
+}
+
+const toPartsCodes = { object: 40524, unknown: 40520, missing: 40522 }
+
+const $dateToParts: Operator = (operand, compiler, name) => {
+  const given = named(operand, name, ['date'], ['timezone', 'iso8601'], toPartsCodes)
+  const { date, timezone, iso8601 } = compileNamed(given, compiler) as Record<string, Expression>
+  return (scope) => {
+    const [value, iso] = [date?.(scope), iso8601?.(scope)]
+    const where = zone(timezone?.(scope), timezone !== undefined)
+    if (iso8601 && isNullish(iso)) return null
+    if (iso8601 && typeof iso !== 'boolean')
+      fail(40521, `iso8601 must evaluate to a bool, found ${typeName(iso)}`)
+    if (isNullish(value) || !where) return null
+    const local = toLocal(moment(value, name), where)
+    const { year, week } = isoWeek(local)
+    const days: Document = isTrue(iso)
+      ? { isoWeekYear: year, isoWeek: week, isoDayOfWeek: isoDay(local) }
+      : { year: local.getUTCFullYear(), month: local.getUTCMonth() + 1, day: local.getUTCDate() }
+    const clock = {
+      hour: local.getUTCHours(),
+      minute: local.getUTCMinutes(),
+      second: local.getUTCSeconds(),
+      millisecond: local.getUTCMilliseconds(),
+    }
+    return Object.fromEntries(
+      Object.entries({ ...days, ...clock }).map(([key, number]) => [key, new Int32(number)]),
+    )
+  }
+}
+
+const toStringCodes = { object: 18629, unknown: 18534, missing: 18628 }
+
+const $dateToString: Operator = (operand, compiler, name) => {
+  const given = named(operand, name, ['date'], ['format', 'timezone', 'onNull'], toStringCodes)
+  const { date, format, timezone, onNull } = compileNamed(given, compiler) as Record<string, Expression>
+  if (typeof given.format === 'string' && !given.format.startsWith('$')) checkFormat(given.format, false)
+  return (scope) => {
+    const [value, how] = [date?.(scope), format?.(scope)]
+    const where = zone(timezone?.(scope), timezone !== undefined)
+    if (isNullish(value)) return onNull ? onNull(scope) : null
+    if ((format && isNullish(how)) || !where) return null
+    if (format && typeof how !== 'string')
+      fail(18533, `${name} requires that 'format' be a string, found: ${typeName(how)}`)
+    const local = where === utc ? '%Y-%m-%dT%H:%M:%S.%LZ' : '%Y-%m-%dT%H:%M:%S.%L'
+    return formatDate(new Date(moment(value, name)), checkFormat((how as string) ?? local, false), where)
+  }
+}
+
+const fromStringCodes = { object: 40540, unknown: 40541, missing: 40542 }
+
+const $dateFromString: Operator = (operand, compiler: Compiler, name) => {
+  const optional = ['format', 'timezone', 'onNull', 'onError']
+  const given = named(operand, name, ['dateString'], optional, fromStringCodes)
+  const { dateString, format, timezone, onNull, onError } = compileNamed(given, compiler) as Record<
+    string,
+    Expression
+  >
+  return (scope) => {
+    const [text, how] = [dateString?.(scope), format?.(scope)]
+    const where = zone(timezone?.(scope), timezone !== undefined)
+    if (isNullish(text)) return onNull ? onNull(scope) : null
+    if ((format && isNullish(how)) || !where) return null
+    if (format && typeof how !== 'string')
+      fail(40684, `${name} requires that 'format' be a string, found: ${typeName(how)}`)
+    try {
+      if (typeof text !== 'string')
+        return fail(241, `${name} requires that 'dateString' be a string, found: ${typeName(text)}`)
+      const given = timezone ? where : undefined
+      return format ? parseFormatted(text, checkFormat(how as string, true), given) : parseDate(text, given)
+    } catch (error) {
+      if (onError && error instanceof CommandError && error.code === 241) return onError(scope)
+      throw error
+    }
+  }
+}
+
+export const dates: Record<string, Operator> = {
+  $year: int((local) => local.getUTCFullYear()),
+  $month: int((local) => local.getUTCMonth() + 1),
+  $dayOfMonth: int((local) => local.getUTCDate()),
+  $dayOfWeek: int((local) => local.getUTCDay() + 1),
+  $dayOfYear: int(dayOfYear),
+  $hour: int((local) => local.getUTCHours()),
+  $minute: int((local) => local.getUTCMinutes()),
+  $second: int((local) => local.getUTCSeconds()),
+  $millisecond: int((local) => local.getUTCMilliseconds()),
+  $week: int(week),
+  $isoWeek: int((local) => isoWeek(local).week),
+  $isoWeekYear: part((local) => Long.fromNumber(isoWeek(local).year)),
+  $isoDayOfWeek: int(isoDay),
+  $dateAdd: add(1),
+  $dateSubtract: add(-1),
+  $dateDiff,
+  $dateTrunc,
+  $dateFromParts,
+  $dateToParts,
+  $dateToString,
+  $dateFromString,
+}

@@ -1,0 +1,16 @@
+/** Accumulators as expressions: over the elements of one array, or over their operands. */
+import { accumulators } from '../accumulators.ts'
+import type { Operator } from '../expression.ts'
+import { many, of } from './operands.ts'
+
+const over = (name: string): Operator =>
+  of(0, many, (values, { collation }) => {
+    const items = values.length === 1 && Array.isArray(values[0]) ? values[0] : values
+    const gathered = accumulators[name]?.(collation)
+    for (const item of items) gathered?.add(item)
+    return gathered?.value
+  })
+
+export const gathering: Record<string, Operator> = Object.fromEntries(
+  ['$sum', '$avg', '$min', '$max', '$stdDevPop', '$stdDevSamp'].map((name) => [name, over(name)]),
+)

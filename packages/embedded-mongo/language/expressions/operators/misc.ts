@@ -1,0 +1,47 @@
+/** Operators on what is left: sizes, timestamps, chance. */
+import { Double, Int32, Long, type Timestamp } from 'bson'
+import { fail } from '../../../values/errors.ts'
+import { bsonType, encode, isNullish, isObject } from '../../../values/values.ts'
+import type { Operator } from '../expression.ts'
+import { one, typeName } from './operands.ts'
+
+const $rand: Operator = (operand) => {
+  if (
+    !(
+      (isObject(operand) && Object.keys(operand).length === 0) ||
+      (Array.isArray(operand) && operand.length === 0)
+    )
+  )
+    fail(3040501, '$rand does not currently accept arguments')
+  return () => new Double(Math.random())
+}
+
+const $binarySize = one((value) => {
+  if (isNullish(value)) return null
+  if (typeof value === 'string') return new Int32(Buffer.byteLength(value))
+  if (bsonType(value) === 'Binary') return new Int32((value as { length(): number }).length())
+  return fail(51276, `$binarySize requires a string or BinData argument, found: ${typeName(value)}`)
+})
+
+const $bsonSize = one((value) => {
+  if (isNullish(value)) return null
+  return isObject(value)
+    ? new Int32(encode(value).length)
+    : fail(31393, `$bsonSize requires a document input, found: ${typeName(value)}`)
+})
+
+const part = (code: number, read: (value: Timestamp) => number): Operator =>
+  one((value, name) => {
+    if (isNullish(value)) return null
+    return bsonType(value) === 'Timestamp'
+      ? Long.fromNumber(read(value as Timestamp))
+      : fail(code, `Argument to ${name} must be a timestamp, but is ${typeName(value)}`)
+  })
+
+export const misc: Record<string, Operator> = {
+  $rand,
+  $binarySize,
+  $bsonSize,
+  $tsSecond: part(5687301, (value) => value.getHighBitsUnsigned()),
+  $tsIncrement: part(5687302, (value) => value.getLowBitsUnsigned()),
+}

@@ -1,0 +1,336 @@
+/** Operators on numbers: arithmetic, rounding, logarithms, angles, bits. */
+import { Decimal128, Double, Int32, Long } from 'bson'
+import { fail } from '../../../values/errors.ts'
+import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/values.ts'
+import {
+  type Calculation,
+  calculate,
+  divideDecimals,
+  fitting,
+  isDecimal,
+  isDouble,
+  negateDecimal,
+  remainderOfDecimals,
+  rootOfDecimal,
+  roundDecimal,
+  toDecimal128,
+  toWhole,
+} from '../arithmetic.ts'
+import type { Operator } from '../expression.ts'
+import { many, of, one, typeName } from './operands.ts'
+
+const mismatch = (name: string, value: unknown, code = 14): never =>
+  fail(code, `${name} only supports numeric types, not ${typeName(value)}`)
+
+const isLong = (value: unknown): boolean => bsonType(value) === 'Long'
+
+const latest = 8.64e15
+
+const toDate = (milliseconds: number): Date =>
+  Math.abs(milliseconds) <= latest ? new Date(milliseconds) : fail(15, 'date overflow')
+
+/** A date moved by a number of milliseconds. */
+const moved = (date: Date, by: unknown, sign: 1 | -1): Date => {
+  const distance = toNumber(by)
+  if (!Number.isFinite(distance)) return fail(15, 'date overflow')
+  return toDate(date.getTime() + sign * Math.round(distance))
+}
+
+/** A sum that is exact until the end: doubles with what their addition loses, whole numbers without limit. */
+export class Sum {
+  #whole = 0n
+  #double = 0
+  #lost = 0
+  #decimal: Decimal128 | undefined
+  #type: 'int' | 'long' | 'double' = 'int'
+
+  add(value: unknown): void {
+    if (isDecimal(value))
+      this.#decimal = calculate('add', this.#decimal ?? Decimal128.fromString('0'), value) as Decimal128
+    else if (isDouble(value)) {
+      this.#type = 'double'
+      this.#addDouble(toNumber(value))
+    } else {
+      if (isLong(value) && this.#type === 'int') this.#type = 'long'
+      this.#whole += toWhole(value)
+    }
+  }
+
+  #addDouble(value: number): void {
+    const sum = this.#double + value
+    this.#lost +=
+      Math.abs(this.#double) >= Math.abs(value) ? this.#double - sum + value : value - sum + this.#double
+    this.#double = sum
+  }
+
+  /** Without decimals, as a double. */
+  get double(): number {
+    const [high, low] = [Number(this.#whole), Number(this.#whole - BigInt(Number(this.#whole)))]
+    const sum = this.#double + high
+    return Number.isFinite(sum) ? sum + (this.#lost + low) : sum
+  }
+
+  get value(): unknown {
+    if (this.#decimal) {
+      const rest =
+        this.#type === 'double' ? new Double(this.double) : Long.fromBigInt(BigInt.asIntN(64, this.#whole))
+      return calculate('add', this.#decimal, rest)
+    }
+    if (this.#type === 'double') return new Double(this.double)
+    if (BigInt.asIntN(64, this.#whole) !== this.#whole) return new Double(Number(this.#whole))
+    return fitting(this.#whole, this.#type === 'long')
+  }
+}
+
+const $add = of(0, many, (values, _, name) => {
+  if (values.some(isNullish)) return null
+  const sum = new Sum()
+  let date: Date | undefined
+  for (const value of values) {
+    if (value instanceof Date) {
+      if (date) fail(16612, 'only one date allowed in an $add expression')
+      date = value
+    } else if (isNumeric(value)) sum.add(value)
+    else fail(14, `${name} only supports numeric or date types, not ${typeName(value)}`)
+  }
+  return date ? moved(date, sum.value, 1) : sum.value
+})
+
+const $subtract = of(2, 2, ([a, b], _, name) => {
+  if (isNullish(a) || isNullish(b)) return null
+  if (isNumeric(a) && isNumeric(b)) return calculate('subtract', a, b, 'double')
+  if (a instanceof Date && b instanceof Date) return Long.fromNumber(a.getTime() - b.getTime())
+  if (a instanceof Date && isNumeric(b)) return moved(a, b, -1)
+  return fail(14, `can't ${name} ${typeName(b)} from ${typeName(a)}`)
+})
+
+const $multiply = of(0, many, (values, _, name) => {
+  if (values.some(isNullish)) return null
+  for (const value of values) if (!isNumeric(value)) mismatch(name, value)
+  return values.reduce(
+    (product, value) => calculate('multiply' as Calculation, product, value, 'double'),
+    new Int32(1),
+  )
+})
+
+const $divide = of(2, 2, ([a, b], _, name) => {
+  if (isNullish(a) || isNullish(b)) return null
+  if (!isNumeric(a) || !isNumeric(b))
+    fail(14, `${name} only supports numeric types, not ${typeName(a)} and ${typeName(b)}`)
+  if (isDecimal(a) || isDecimal(b)) return divideDecimals(a, b) ?? fail(2, "can't $divide by zero")
+  if (toNumber(b) === 0) fail(2, "can't $divide by zero")
+  return new Double(toNumber(a) / toNumber(b))
+})
+
+const $mod = of(2, 2, ([a, b], _, name) => {
+  if (isNullish(a) || isNullish(b)) return null
+  if (!isNumeric(a) || !isNumeric(b))
+    fail(14, `${name} only supports numeric types, not ${typeName(a)} and ${typeName(b)}`)
+  if (isDecimal(a) || isDecimal(b)) return remainderOfDecimals(a, b) ?? fail(2, "can't $mod by zero")
+  if (toNumber(b) === 0) fail(2, "can't $mod by zero")
+  if (isDouble(a) || isDouble(b)) return new Double(toNumber(a) % toNumber(b))
+  return fitting(toWhole(a) % toWhole(b), isLong(a) || isLong(b))
+})
+
+/** Of one number; null of nothing. */
+const numeric = (run: (value: unknown, name: string) => unknown, code = 28765): Operator =>
+  one((value, name) =>
+    isNullish(value) ? null : isNumeric(value) ? run(value, name) : mismatch(name, value, code),
+  )
+
+const $abs = numeric((value) => {
+  if (isDecimal(value)) return String(value).startsWith('-') ? negateDecimal(value) : value
+  if (isDouble(value)) return new Double(Math.abs(toNumber(value)))
+  const whole = toWhole(value)
+  if (whole === -(2n ** 63n)) fail(28680, "can't take $abs of long long min")
+  return fitting(whole < 0n ? -whole : whole, isLong(value))
+})
+
+const wholeOf = (how: 'up' | 'down'): Operator =>
+  numeric((value) => {
+    if (isDecimal(value)) return roundDecimal(value, 0, how)
+    return isDouble(value) ? new Double((how === 'up' ? Math.ceil : Math.floor)(toNumber(value))) : value
+  })
+
+const roundDouble = (value: number, place: number, how: 'even' | 'zero'): number => {
+  if (!Number.isFinite(value)) return value
+  if (place === 0 && how === 'zero') return Math.trunc(value)
+  const exact = Decimal128.fromStringWithRounding(Object.is(value, -0) ? '-0' : exactText(value))
+  return toNumber(roundDecimal(exact, place, how))
+}
+
+/** A double's shortest digits would round wrongly at a tie that it does not reach. */
+const exactText = (value: number): string =>
+  Math.abs(value) < 1e21 && Math.abs(value) > 1e-6 ? value.toFixed(30) : String(value)
+
+const rounding = (how: 'even' | 'zero'): Operator =>
+  of(1, 2, ([value, place], _, name) => {
+    if (isNullish(value) || place === null) return null
+    if (!isNumeric(value)) mismatch(name, value, 51081)
+    const places = place === undefined ? 0 : precision(place, name)
+    if (isDecimal(value)) return roundDecimal(value, places, how)
+    if (isDouble(value)) return new Double(roundDouble(toNumber(value), places, how))
+    if (places >= 0) return value
+    const rounded = toWhole(roundWhole(toWhole(value), -places, how))
+    return BigInt.asIntN(64, rounded) === rounded
+      ? fitting(rounded, isLong(value))
+      : fail(51080, `invalid conversion from Decimal128 result in ${name}`)
+  })
+
+const roundWhole = (value: bigint, places: number, how: 'even' | 'zero'): Long => {
+  const rounded = String(roundDecimal(Decimal128.fromString(String(value)), -places, how))
+  const [, digits = '0', exponent = '0'] = /^(-?\d+)(?:E\+?(\d+))?$/.exec(rounded) ?? []
+  return { toBigInt: () => BigInt(digits) * 10n ** BigInt(exponent), _bsontype: 'Long' } as unknown as Long
+}
+
+const precision = (value: unknown, name: string): number => {
+  const place = isNumeric(value) ? toNumber(value) : Number.NaN
+  if (!isNumeric(value)) fail(16004, `${name} needs a number for its place, not ${typeName(value)}`)
+  if (!Number.isInteger(place)) fail(51082, `${name} precision must be a whole number`)
+  if (place < -20 || place > 100)
+    fail(51083, `cannot apply ${name} with precision value ${place}; must be in [-20, 100]`)
+  return place
+}
+
+/** What is computed with doubles; of decimals only what needs no digits. */
+const transcendental = (
+  name: string,
+  run: (value: number) => number,
+  domain: (value: number) => boolean = () => true,
+  code = 50989,
+): [string, Operator] => [
+  name,
+  numeric((value) => {
+    const number = toNumber(value)
+    if (!Number.isNaN(number) && !domain(number))
+      fail(code, `cannot apply ${name} to ${number}, value must be in its domain`)
+    return inDoubles(name, value, run(number))
+  }),
+]
+
+const inDoubles = (name: string, value: unknown, result: number): unknown => {
+  if (!isDecimal(value)) return new Double(result)
+  if (
+    Number.isNaN(result) ||
+    !Number.isFinite(result) ||
+    result === 0 ||
+    (Number.isInteger(result) && toNumber(value) === 0)
+  )
+    return Decimal128.fromString(Object.is(result, -0) ? '-0' : String(result))
+  return fail(115, `${name} of a decimal is not supported by this engine`)
+}
+
+const positive = (value: number): boolean => value > 0
+
+const $sqrt = numeric((value) => {
+  if (toNumber(value) < 0) fail(28714, '$sqrt argument must be greater than or equal to 0')
+  return isDecimal(value) ? rootOfDecimal(value) : new Double(Math.sqrt(toNumber(value)))
+})
+
+const $log = of(2, 2, ([value, base], _, name) => {
+  if (isNullish(value) || isNullish(base)) return null
+  if (!isNumeric(value)) fail(28756, `${name}'s argument must be numeric, not ${typeName(value)}`)
+  if (!isNumeric(base)) fail(28757, `${name}'s base must be numeric, not ${typeName(base)}`)
+  const [x, b] = [toNumber(value), toNumber(base)]
+  if (x <= 0) fail(28758, `${name}'s argument must be a positive number, but is ${x}`)
+  if (b <= 0 || b === 1) fail(28759, `${name}'s base must be a positive number not equal to 1, but is ${b}`)
+  return inDoubles(name, isDecimal(base) ? base : value, Math.log(x) / Math.log(b))
+})
+
+const $pow = of(2, 2, ([base, exponent], _, name) => {
+  if (isNullish(base) || isNullish(exponent)) return null
+  if (!isNumeric(base)) fail(28762, `${name}'s base must be numeric, not ${typeName(base)}`)
+  if (!isNumeric(exponent)) fail(28763, `${name}'s exponent must be numeric, not ${typeName(exponent)}`)
+  const [b, e] = [toNumber(base), toNumber(exponent)]
+  if (b === 0 && e < 0) fail(28764, `${name} cannot take a base of 0 and a negative exponent`)
+  if (isDecimal(base) || isDecimal(exponent)) return decimalPower(toDecimal128(base), exponent, b ** e)
+  if (isDouble(base) || isDouble(exponent)) return new Double(b ** e)
+  if (e < 0)
+    return Math.abs(b) === 1
+      ? fitting(BigInt(b ** (Math.abs(e) % 2)), isLong(base) || isLong(exponent))
+      : new Double(b ** e)
+  const power =
+    Math.abs(b) <= 1 || e <= 64
+      ? toWhole(base) ** BigInt(Math.abs(b) <= 1 ? e % 2 || (e === 0 ? 0 : 2) : e)
+      : 2n ** 70n
+  if (BigInt.asIntN(64, power) !== power) return new Double(b ** e)
+  return fitting(power, isLong(base) || isLong(exponent))
+})
+
+const decimalPower = (base: Decimal128, exponent: unknown, rough: number): unknown => {
+  const times = toNumber(exponent)
+  if (!Number.isInteger(times) || times < 0 || times > 1000) return inDoubles('$pow', base, rough)
+  let power: unknown = Decimal128.fromString('1')
+  for (let i = 0; i < times; i++) power = calculate('multiply', power, base)
+  return power
+}
+
+const bits = (run: (a: bigint, b: bigint) => bigint, start: bigint): Operator =>
+  of(0, many, (values, _, name) => {
+    if (values.some(isNullish)) return null
+    for (const value of values)
+      if (!isNumeric(value) || isDouble(value) || isDecimal(value))
+        fail(14, `${name} only supports int and long operands, not ${typeName(value)}`)
+    return fitting(values.map(toWhole).reduce(run, start), values.some(isLong))
+  })
+
+const $bitNot = one((value, name) => {
+  if (isNullish(value)) return null
+  if (!isNumeric(value) || isDouble(value) || isDecimal(value))
+    fail(14, `${name} only supports int and long, not: ${typeName(value)}`)
+  return fitting(~toWhole(value), isLong(value))
+})
+
+const radians = Math.PI / 180
+const inUnit = (value: number): boolean => Math.abs(value) <= 1
+const finite = (value: number): boolean => Number.isFinite(value)
+
+const $atan2 = of(2, 2, ([y, x], _, name) => {
+  if (isNullish(y) || isNullish(x)) return null
+  for (const [value, code] of [
+    [y, 51044],
+    [x, 51045],
+  ] as const)
+    if (!isNumeric(value)) fail(code, `${name} only supports numeric types, not ${typeName(value)}`)
+  return inDoubles(name, isDecimal(y) ? y : x, Math.atan2(toNumber(y), toNumber(x)))
+})
+
+export const numbers: Record<string, Operator> = {
+  $add,
+  $subtract,
+  $multiply,
+  $divide,
+  $mod,
+  $abs,
+  $ceil: wholeOf('up'),
+  $floor: wholeOf('down'),
+  $round: rounding('even'),
+  $trunc: rounding('zero'),
+  $sqrt,
+  $log,
+  $pow,
+  $atan2,
+  $bitAnd: bits((a, b) => a & b, -1n),
+  $bitOr: bits((a, b) => a | b, 0n),
+  $bitXor: bits((a, b) => a ^ b, 0n),
+  $bitNot,
+  ...Object.fromEntries([
+    transcendental('$exp', Math.exp),
+    transcendental('$ln', Math.log, positive, 28766),
+    transcendental('$log10', Math.log10, positive, 28761),
+    transcendental('$sin', Math.sin, finite),
+    transcendental('$cos', Math.cos, finite),
+    transcendental('$tan', Math.tan, finite),
+    transcendental('$asin', Math.asin, inUnit),
+    transcendental('$acos', Math.acos, inUnit),
+    transcendental('$atan', Math.atan),
+    transcendental('$sinh', Math.sinh),
+    transcendental('$cosh', Math.cosh),
+    transcendental('$tanh', Math.tanh),
+    transcendental('$asinh', Math.asinh),
+    transcendental('$acosh', Math.acosh, (value) => value >= 1),
+    transcendental('$atanh', Math.atanh, inUnit),
+    transcendental('$degreesToRadians', (value) => value * radians),
+    transcendental('$radiansToDegrees', (value) => value / radians),
+  ]),
+}

@@ -1,0 +1,139 @@
+/** How operators take their operands. */
+import type { Document } from 'bson'
+import { fail } from '../../../values/errors.ts'
+import { bsonType, fields, isNullish, isNumeric, isObject, toNumber } from '../../../values/values.ts'
+import type { Compiler, Expression, Operator } from '../expression.ts'
+
+/** Operands as a list: `x` is `[x]`. */
+const listOf = (operand: unknown): unknown[] => (Array.isArray(operand) ? operand : [operand])
+
+/** An operator of a fixed number of operands, or of at least and at most so many. */
+export const of =
+  (
+    least: number,
+    most: number,
+    run: (values: unknown[], compiler: Compiler, name: string) => unknown,
+  ): Operator =>
+  (operand, compiler, name) => {
+    const expressions = compileList(operand, compiler, name, least, most)
+    return (scope) =>
+      run(
+        expressions.map((expression) => expression(scope)),
+        compiler,
+        name,
+      )
+  }
+
+export const compileList = (
+  operand: unknown,
+  compiler: Compiler,
+  name: string,
+  least: number,
+  most: number,
+): Expression[] => {
+  const list = listOf(operand)
+  if (least === most && list.length !== least)
+    fail(16020, `Expression ${name} takes exactly ${least} arguments. ${list.length} were passed in.`)
+  if (list.length < least || list.length > most)
+    fail(
+      28667,
+      `Expression ${name} takes at least ${least} arguments, and at most ${most}, but ${list.length} were passed in.`,
+    )
+  return list.map((item) => compiler.compile(item))
+}
+
+/** One operand. */
+export const one = (run: (value: unknown, name: string, compiler: Compiler) => unknown): Operator =>
+  of(1, 1, ([value], compiler, name) => run(value, name, compiler))
+
+export const many = Number.POSITIVE_INFINITY
+
+export interface NamedCodes {
+  /** The operand is no object. */
+  object: number
+  unknown: number
+  /** By field, or for all. */
+  missing: number | Record<string, number>
+}
+
+/** Operands by name, checked for being known and there. */
+export const named = (
+  operand: unknown,
+  name: string,
+  required: string[],
+  optional: string[],
+  codes: NamedCodes,
+): Document => {
+  if (!isObject(operand)) return fail(codes.object, `${name} only supports an object as its argument`)
+  const given = fields(operand)
+  for (const key of Object.keys(given))
+    if (!required.includes(key) && !optional.includes(key))
+      fail(codes.unknown, `Unrecognized argument to ${name}: ${key}`)
+  for (const key of required)
+    if (!Object.hasOwn(given, key))
+      fail(
+        typeof codes.missing === 'number' ? codes.missing : (codes.missing[key] ?? 9),
+        `Missing '${key}' parameter to ${name}`,
+      )
+  return given
+}
+
+/** Compiles those that are given. */
+export const compileNamed = (given: Document, compiler: Compiler): Record<string, Expression> =>
+  Object.fromEntries(Object.entries(given).map(([key, value]) => [key, compiler.compile(value)]))
+
+const names: Record<string, string> = {
+  Int32: 'int',
+  Double: 'double',
+  Long: 'long',
+  Decimal128: 'decimal',
+  Binary: 'binData',
+  ObjectId: 'objectId',
+  BSONRegExp: 'regex',
+  Timestamp: 'timestamp',
+  BSONSymbol: 'symbol',
+  MinKey: 'minKey',
+  MaxKey: 'maxKey',
+  DBRef: 'object',
+}
+
+/** The name of a value's type, as $type shows it. */
+export const typeName = (value: unknown): string => {
+  if (value === undefined) return 'missing'
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'array'
+  if (value instanceof Date) return 'date'
+  if (typeof value === 'string') return 'string'
+  if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'number') return 'double'
+  const type = bsonType(value)
+  if (type === 'Code') return (value as { scope?: unknown }).scope ? 'javascriptWithScope' : 'javascript'
+  return names[type ?? ''] ?? 'object'
+}
+
+/** What expressions take for true: all but false, null, nothing and zero. */
+export const isTrue = (value: unknown): boolean =>
+  !(isNullish(value) || value === false || (isNumeric(value) && toNumber(value) === 0))
+
+/** A whole number that fits into 32 bits, undefined for what is none. */
+export const int32 = (value: unknown): number | undefined => {
+  const number = isNumeric(value) ? toNumber(value) : Number.NaN
+  return Number.isInteger(number) && Math.abs(number) <= 2 ** 31 ? number : undefined
+}
+
+/** Loops of expressions ask now and then whether one document has not taken long enough. */
+const LONGEST_MS = 5_000
+let steps = 0
+let since = 0
+
+export const beginDocument = (): void => {
+  since = 0
+}
+
+/** @throws 50 when one document takes so long that everybody waits */
+export const tick = (): void => {
+  if ((++steps & 1023) !== 0) return
+  const now = performance.now()
+  if (since === 0) since = now
+  else if (now - since > LONGEST_MS) fail(50, 'operation exceeded time limit: one document took too long')
+}

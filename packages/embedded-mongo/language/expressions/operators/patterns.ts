@@ -1,0 +1,85 @@
+/** $regexMatch, $regexFind and $regexFindAll. */
+import type { Document } from 'bson'
+import { Int32 } from 'bson'
+import { CommandError, fail } from '../../../values/errors.ts'
+import { isNullish } from '../../../values/values.ts'
+import type { Expression as Compute, Operator } from '../expression.ts'
+import { compileRegex, type Expression, type Found, isRegex } from '../regex.ts'
+import { compileNamed, named, tick, typeName } from './operands.ts'
+
+const codes = { object: 51103, unknown: 31024, missing: { input: 31022, regex: 31023 } }
+
+/** What a bad pattern or option is called here. */
+const renamed: Record<number, number> = { 51091: 51111, 2: 51109 }
+
+const searching =
+  <T>(nothing: T, search: (text: string, expression: Expression) => T): Operator =>
+  (operand, compiler, name) => {
+    const given = named(operand, name, ['input', 'regex'], ['options'], codes)
+    const { input, regex, options } = compileNamed(given, compiler) as Record<'input' | 'regex', Compute> & {
+      options?: Compute
+    }
+    let last: { pattern: string; flags: string; expression: Expression } | undefined
+    return (scope) => {
+      const text = input(scope)
+      const [pattern, flags] = source(regex(scope), options?.(scope), name)
+      if (!isNullish(text) && typeof text !== 'string')
+        return fail(51104, `${name} needs 'input' to be of type string, not ${typeName(text)}`)
+      if (pattern === undefined) return nothing
+      if (last?.pattern !== pattern || last.flags !== flags)
+        last = { pattern, flags, expression: compiled(pattern, flags, name) }
+      return isNullish(text) ? nothing : search(text as string, last.expression)
+    }
+  }
+
+const source = (regex: unknown, options: unknown, name: string): [string | undefined, string] => {
+  if (!isNullish(options) && typeof options !== 'string')
+    return fail(51106, `${name} needs 'options' to be of type string`)
+  if (isNullish(regex)) return [undefined, '']
+  if (isRegex(regex)) {
+    if (regex.options && !isNullish(options))
+      fail(51107, `${name}: found regex option(s) specified in both 'regex' and 'option' fields`)
+    return [regex.pattern, (options as string) || regex.options]
+  }
+  if (typeof regex !== 'string') return fail(51105, `${name} needs 'regex' to be of type string or regex`)
+  if (String(options ?? '').includes('\0'))
+    fail(51110, `${name}: regular expression options cannot contain an embedded null byte`)
+  return [regex, (options as string) ?? '']
+}
+
+const compiled = (pattern: string, flags: string, name: string): Expression => {
+  try {
+    return compileRegex(pattern, flags)
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    throw new CommandError(renamed[error.code] ?? error.code, `${name}: ${error.message}`)
+  }
+}
+
+const shown = (text: string, { match, at, captures }: Found): Document => ({
+  match,
+  idx: new Int32([...text.slice(0, at)].length),
+  captures,
+})
+
+const findAll = (text: string, expression: Expression): Document[] => {
+  const all: Document[] = []
+  for (let from = 0; from <= text.length; ) {
+    tick()
+    const found = expression.find(text, from)
+    if (!found) break
+    all.push(shown(text, found))
+    // After an empty match it goes on behind the next character, which may be two units long.
+    from = found.at + (found.match.length || ((text.codePointAt(found.at) ?? 0) > 0xffff ? 2 : 1))
+  }
+  return all
+}
+
+export const patterns: Record<string, Operator> = {
+  $regexMatch: searching(false, (text, expression) => expression.test(text)),
+  $regexFind: searching<Document | null>(null, (text, expression) => {
+    const found = expression.find(text, 0)
+    return found ? shown(text, found) : null
+  }),
+  $regexFindAll: searching<Document[]>([], findAll),
+}

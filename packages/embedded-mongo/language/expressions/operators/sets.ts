@@ -1,0 +1,50 @@
+/** Operators that take arrays for sets. */
+import { compare, ValueSet } from '../../../values/compare.ts'
+import { fail } from '../../../values/errors.ts'
+import { isNullish } from '../../../values/values.ts'
+import type { Operator } from '../expression.ts'
+import { many, of, typeName } from './operands.ts'
+
+const array = (value: unknown, code: number, name: string): unknown[] =>
+  Array.isArray(value)
+    ? value
+    : fail(code, `All operands of ${name} must be arrays. One argument is of type: ${typeName(value)}`)
+
+const $setUnion = of(0, many, (values, { collation }, name) => {
+  if (values.some(isNullish)) return null
+  const all = values.flatMap((value) => array(value, 17043, name))
+  return new ValueSet(all, collation).values.sort((a, b) => compare(a, b, collation))
+})
+
+const $setIntersection = of(0, many, (values, { collation }, name) => {
+  if (values.some(isNullish)) return null
+  const [first = [], ...rest] = values.map((value) => array(value, 17047, name))
+  const others = rest.map((other) => new ValueSet(other, collation))
+  return new ValueSet(first, collation).values
+    .filter((value) => others.every((other) => other.has(value)))
+    .sort((a, b) => compare(a, b, collation))
+})
+
+const $setDifference = of(2, 2, ([a, b], { collation }, name) => {
+  if (isNullish(a) || isNullish(b)) return null
+  const without = new ValueSet(array(b, 17049, name), collation)
+  return new ValueSet(array(a, 17048, name), collation).values.filter((value) => !without.has(value))
+})
+
+const $setEquals = of(2, many, (values, { collation }, name) => {
+  const [first, ...rest] = values.map((value) => new ValueSet(array(value, 17044, name), collation))
+  return rest.every((other) => other.size === first?.size && other.values.every((value) => first.has(value)))
+})
+
+const $setIsSubset = of(2, 2, ([a, b], { collation }, name) => {
+  const whole = new ValueSet(array(b, 17042, name), collation)
+  return array(a, 17046, name).every((value) => whole.has(value))
+})
+
+export const sets: Record<string, Operator> = {
+  $setUnion,
+  $setIntersection,
+  $setDifference,
+  $setEquals,
+  $setIsSubset,
+}

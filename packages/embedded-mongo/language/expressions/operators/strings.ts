@@ -1,0 +1,215 @@
+/** Operators on texts. */
+import { Int32 } from 'bson'
+import { fail } from '../../../values/errors.ts'
+import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/values.ts'
+import type { Expression, Operator } from '../expression.ts'
+import { compileNamed, int32, many, named, of, one, typeName } from './operands.ts'
+import { asText } from './text.ts'
+
+const LONGEST = 16 * 1024 * 1024
+
+const short = (text: string): string =>
+  text.length <= LONGEST ? text : fail(16493, 'the string is longer than a document may be')
+
+/** Numbers, dates and what is written like a text; nothing is ''. */
+const lenient = (value: unknown): string => {
+  if (isNullish(value)) return ''
+  if (typeof value === 'string' || isNumeric(value) || value instanceof Date) return asText(value)
+  if (['BSONSymbol', 'Code', 'Timestamp'].includes(bsonType(value) ?? '')) return asText(value)
+  return fail(16007, `can't convert from BSON type ${typeName(value)} to String`)
+}
+
+const asciiCase = (how: 'upper' | 'lower'): Operator =>
+  one((value) => {
+    const text = lenient(value)
+    return how === 'upper'
+      ? text.replace(/[a-z]+/g, (letters) => letters.toUpperCase())
+      : text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  })
+
+const $concat = of(0, many, (values) => {
+  const wrong = values.find((value) => !isNullish(value) && typeof value !== 'string')
+  if (values.some(isNullish) && wrong === undefined) return null
+  for (const value of values) {
+    if (isNullish(value)) return null
+    if (typeof value !== 'string') fail(16702, `$concat only supports strings, not ${typeName(value)}`)
+  }
+  return short(values.join(''))
+})
+
+/** Neither end may cut a character. */
+const $substrBytes = of(3, 3, ([value, start, length], _, name) => {
+  const bytes = Buffer.from(lenient(value))
+  if (!isNumeric(start))
+    fail(16034, `${name}:  starting index must be a numeric type (is BSON type ${typeName(start)})`)
+  if (!isNumeric(length))
+    fail(16035, `${name}:  length must be a numeric type (is BSON type ${typeName(length)})`)
+  const from = Math.trunc(toNumber(start))
+  const count = Math.trunc(toNumber(length))
+  if (from < 0) fail(50752, `${name}: starting index must be non-negative`)
+  if (from >= bytes.length) return ''
+  const to = count < 0 ? bytes.length : Math.min(from + count, bytes.length)
+  if (isContinuation(bytes[from]))
+    fail(28656, `${name}: Invalid range, starting index is a UTF-8 continuation byte.`)
+  if (isContinuation(bytes[to]))
+    fail(28657, `${name}: Invalid range, ending index is in the middle of a UTF-8 character.`)
+  return bytes.toString('utf8', from, to)
+})
+
+const isContinuation = (byte: number | undefined): boolean => byte !== undefined && (byte & 0xc0) === 0x80
+
+const $substrCP = of(3, 3, ([value, start, length], _, name) => {
+  const text = lenient(value)
+  const index = (given: unknown, type: number, whole: number, negative: number, what: string): number => {
+    if (!isNumeric(given))
+      fail(type, `${name}: ${what} must be a numeric type (is BSON type ${typeName(given)})`)
+    const number =
+      int32(given) ?? fail(whole, `${name}: ${what} cannot be represented as a 32-bit integral value`)
+    return number >= 0 ? number : fail(negative, `${name}: ${what} must be a nonnegative integer.`)
+  }
+  const from = index(start, 34450, 34451, 34455, 'starting index')
+  const count = index(length, 34452, 34453, 34454, 'length')
+  return [...text].slice(from, from + count).join('')
+})
+
+const lengthOf = (code: number, measure: (text: string) => number): Operator =>
+  one((value, name) =>
+    typeof value === 'string'
+      ? new Int32(measure(value))
+      : fail(code, `${name} requires a string argument, found: ${typeName(value)}`),
+  )
+
+/** Positions in bytes or in characters. */
+const indexOf = (split: (text: string) => Buffer | string[], codes: [number, number]): Operator =>
+  of(2, 4, ([value, wanted, start, end], _, name) => {
+    if (isNullish(value)) return null
+    if (typeof value !== 'string')
+      return fail(codes[0], `${name} requires a string as the first argument, found: ${typeName(value)}`)
+    if (typeof wanted !== 'string')
+      return fail(codes[1], `${name} requires a string as the second argument, found: ${typeName(wanted)}`)
+    const units = split(value)
+    const from = position(start, 0, name)
+    const to = Math.min(position(end, units.length, name), units.length)
+    const part = split(wanted)
+    for (let at = from; at + part.length <= to; at++)
+      if (part.every((unit: unknown, i: number) => unit === units[at + i])) return new Int32(at)
+    return new Int32(-1)
+  })
+
+const position = (value: unknown, fallback: number, name: string): number => {
+  if (value === undefined) return fallback
+  const number =
+    int32(value) ??
+    fail(40096, `${name} requires an integral index, found a value of type: ${typeName(value)}`)
+  return number >= 0 ? number : fail(40097, `${name} requires a nonnegative index, found: ${number}`)
+}
+
+const $split = of(2, 2, ([value, separator]) => {
+  if (isNullish(value) || isNullish(separator)) return null
+  if (typeof value !== 'string')
+    return fail(
+      40085,
+      `$split requires an expression that evaluates to a string as a first argument, found: ${typeName(value)}`,
+    )
+  if (typeof separator !== 'string')
+    return bsonType(separator) === 'BSONRegExp'
+      ? fail(115, '$split by a regular expression is not supported by this engine')
+      : fail(10503900, `$split requires a string as a second argument, found: ${typeName(separator)}`)
+  if (separator === '') fail(40087, '$split requires a non-empty separator')
+  return value.split(separator)
+})
+
+const blank = ' \t\n\v\f\r\0\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a'
+
+const trim =
+  (left: boolean, right: boolean): Operator =>
+  (operand, compiler, name) => {
+    const given = named(operand, name, ['input'], ['chars'], {
+      object: 50696,
+      unknown: 50694,
+      missing: 50695,
+    })
+    const { input, chars } = compileNamed(given, compiler) as { input: Expression; chars?: Expression }
+    return (scope) => {
+      const text = input(scope)
+      const set = chars ? chars(scope) : blank
+      if (isNullish(text)) return null
+      if (typeof text !== 'string')
+        return fail(50699, `${name} requires its input to be a string, got ${typeName(text)}`)
+      if (isNullish(set)) return null
+      if (typeof set !== 'string')
+        return fail(50700, `${name} requires 'chars' to be a string, got ${typeName(set)}`)
+      return trimmed([...text], new Set(set), left, right)
+    }
+  }
+
+const trimmed = (letters: string[], set: Set<string>, left: boolean, right: boolean): string => {
+  let [from, to] = [0, letters.length]
+  while (left && from < to && set.has(letters[from] as string)) from++
+  while (right && to > from && set.has(letters[to - 1] as string)) to--
+  return letters.slice(from, to).join('')
+}
+
+const replaceCodes = {
+  object: 51751,
+  unknown: 51750,
+  missing: { input: 51749, find: 51748, replacement: 51747 },
+}
+
+const replace =
+  (all: boolean): Operator =>
+  (operand, compiler, name) => {
+    const parts = ['input', 'find', 'replacement']
+    const { input, find, replacement } = compileNamed(
+      named(operand, name, parts, [], replaceCodes),
+      compiler,
+    ) as Record<string, Expression> as { input: Expression; find: Expression; replacement: Expression }
+    return (scope) => {
+      const [text, from, to] = [input(scope), find(scope), replacement(scope)]
+      if (bsonType(from) === 'BSONRegExp')
+        return fail(115, `${name} of a regular expression is not supported by this engine`)
+      if (!isNullish(text) && typeof text !== 'string')
+        return fail(10503904, `${name} requires that 'input' be a string, found: ${typeName(text)}`)
+      if (!isNullish(from) && typeof from !== 'string')
+        return fail(10503901, `${name} requires that 'find' be a string, found: ${typeName(from)}`)
+      if (!isNullish(to) && typeof to !== 'string')
+        return fail(10503902, `${name} requires that 'replacement' be a string, found: ${typeName(to)}`)
+      if (isNullish(text) || isNullish(from) || isNullish(to)) return null
+      const change = () => to as string
+      return short(
+        all
+          ? replaceEach(text as string, from as string, to as string)
+          : (text as string).replace(from as string, change),
+      )
+    }
+  }
+
+const replaceEach = (text: string, from: string, to: string): string =>
+  from === '' ? `${to}${[...text].map((letter) => `${letter}${to}`).join('')}` : text.split(from).join(to)
+
+const $strcasecmp = of(2, 2, ([a, b]) => {
+  const [x, y] = [a, b].map((value) =>
+    Buffer.from(lenient(value).replace(/[a-z]+/g, (letters) => letters.toUpperCase())),
+  )
+  return new Int32(Buffer.compare(x as Buffer, y as Buffer))
+})
+
+export const strings: Record<string, Operator> = {
+  $concat,
+  $toLower: asciiCase('lower'),
+  $toUpper: asciiCase('upper'),
+  $substr: $substrBytes,
+  $substrBytes,
+  $substrCP,
+  $strLenBytes: lengthOf(34473, (text) => Buffer.byteLength(text)),
+  $strLenCP: lengthOf(34471, (text) => [...text].length),
+  $indexOfBytes: indexOf((text) => Buffer.from(text), [40091, 40092]),
+  $indexOfCP: indexOf((text) => [...text], [40093, 40094]),
+  $split,
+  $trim: trim(true, true),
+  $ltrim: trim(true, false),
+  $rtrim: trim(false, true),
+  $replaceOne: replace(false),
+  $replaceAll: replace(true),
+  $strcasecmp,
+}

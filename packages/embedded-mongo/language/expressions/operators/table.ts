@@ -1,0 +1,27 @@
+/** Every operator of an expression, by its name. */
+import type { Operator } from '../expression.ts'
+import { arrays } from './arrays.ts'
+import { conversions } from './conversions.ts'
+import { dates } from './dates.ts'
+import { gathering } from './gathering.ts'
+import { logic } from './logic.ts'
+import { misc } from './misc.ts'
+import { numbers } from './numbers.ts'
+import { objects } from './objects.ts'
+import { patterns } from './patterns.ts'
+import { sets } from './sets.ts'
+import { strings } from './strings.ts'
+
+export const operators: Record<string, Operator> = {
+  ...arrays,
+  ...conversions,
+  ...dates,
+  ...gathering,
+  ...logic,
+  ...misc,
+  ...numbers,
+  ...objects,
+  ...patterns,
+  ...sets,
+  ...strings,
+}
