@@ -20,6 +20,11 @@ export const aggregate: Command = {
   async run(context) {
     const { command, engine, db, owner, pace } = context
     const pipeline = checkPipeline(command.pipeline)
+    if (isNumeric(command.aggregate) && pipeline[0]?.$documents === undefined)
+      fail(
+        73,
+        `{aggregate: 1} is not valid for '${Object.keys(pipeline[0] ?? {})[0] ?? 'an empty pipeline'}'; a collection is required.`,
+      )
     if (truthy(command.explain)) return explainCommand(context, command, 'aggregate', 'queryPlanner')
     if (!isObject(command.cursor))
       fail(9, "The 'cursor' option is required, except for aggregate with the explain argument")

@@ -11,7 +11,7 @@ const accepted = [...Object.keys(stages), '$facet', '$lookup', '$unionWith']
 
 /** Stages of a real server that this engine does not have. */
 const others =
-  /^\$(changeStream\w*|geoNear|indexStats|collStats|currentOp|list\w+|planCacheStats|search\w*|vectorSearch|out|merge|bucket|bucketAuto|redact|graphLookup|documents|densify|fill|setWindowFields|queryStats|rankFusion|scoreFusion|score|shardedDataDistribution|queue|operationMetrics)$/
+  /^\$(changeStream\w*|geoNear|indexStats|collStats|currentOp|list\w+|planCacheStats|search\w*|vectorSearch|out|merge|bucket|bucketAuto|redact|graphLookup|densify|fill|setWindowFields|queryStats|rankFusion|scoreFusion|score|shardedDataDistribution|queue|operationMetrics)$/
 
 const MOST_STAGES = 1000
 
@@ -21,12 +21,14 @@ export const checkPipeline = (pipeline: unknown): Document[] => {
     return fail(14, "BSON field 'pipeline' is the wrong type, expected type 'array'")
   if (pipeline.length > MOST_STAGES)
     fail(7749501, `Pipeline length must be no longer than ${MOST_STAGES} stages`)
-  for (const stage of pipeline) {
+  for (const [at, stage] of pipeline.entries()) {
     if (!isObject(stage)) fail(14, 'Each element of the pipeline must be an object')
     const names = Object.keys(stage)
     if (names.length !== 1)
       fail(40323, 'A pipeline stage specification object must contain exactly one field.')
     checkName(names[0] as string)
+    if (names[0] === '$documents' && at > 0)
+      fail(40602, '$documents is only valid as the first stage in a pipeline')
   }
   return pipeline
 }

@@ -243,7 +243,17 @@ const without = (document: Document, path: string[]): Document => {
   return copy
 }
 
+/** The documents that an expression makes of nothing. */
+const documents: MakeStage = (body, environment) => {
+  const made = compileExpression(body, environment)({})
+  if (!Array.isArray(made))
+    return fail(5858203, `an array is expected of $documents, but found ${typeName(made)}`)
+  for (const document of made) if (!isObject(document)) fail(40228, 'elements of $documents must be objects')
+  return () => made as Document[]
+}
+
 export const stages: Record<string, MakeStage> = {
+  $documents: documents,
   $match: match,
   $project: project,
   $addFields: addFields,

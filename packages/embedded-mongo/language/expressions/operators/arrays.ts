@@ -1,5 +1,5 @@
 /** Operators on arrays. */
-import { Int32 } from 'bson'
+import { type Document, Int32 } from 'bson'
 import { compare, equal } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
 import { fields, isNullish, isNumeric, isObject, toNumber } from '../../../values/values.ts'
@@ -39,11 +39,19 @@ const $concatArrays = of(0, many, (arrays, _, name) => {
   return bounded(arrays.flat(1))
 })
 
+/** What an element is called: `as`, or `this`. */
+const elementName = (given: Document): string => {
+  const name = 'as' in given ? given.as : 'this'
+  return typeof name === 'string'
+    ? checkVariable(name)
+    : fail(9, `'as' must be a string, found ${typeName(name)}`)
+}
+
 const filterCodes = { object: 28646, unknown: 28647, missing: { input: 28648, cond: 28650 } }
 
 const $filter: Operator = (operand, compiler, name) => {
   const given = named(operand, name, ['input', 'cond'], ['as', 'limit'], filterCodes)
-  const variable = checkVariable(given.as ?? 'this')
+  const variable = elementName(given)
   const input = compiler.compile(given.input)
   const test = compiler.with(variable).compile(given.cond)
   const most = 'limit' in given ? compiler.compile(given.limit) : undefined
@@ -73,7 +81,7 @@ const mapCodes = { object: 16878, unknown: 16879, missing: { input: 16880, in: 1
 
 const $map: Operator = (operand, compiler, name) => {
   const given = named(operand, name, ['input', 'in'], ['as'], mapCodes)
-  const variable = checkVariable(given.as ?? 'this')
+  const variable = elementName(given)
   const input = compiler.compile(given.input)
   const body = compiler.with(variable).compile(given.in)
   return (scope) => {

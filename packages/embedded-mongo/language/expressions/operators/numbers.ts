@@ -33,7 +33,7 @@ const toDate = (milliseconds: number): Date =>
 const moved = (date: Date, by: unknown, sign: 1 | -1): Date => {
   const distance = toNumber(by)
   if (!Number.isFinite(distance)) return fail(15, 'date overflow')
-  return toDate(date.getTime() + sign * Math.round(distance))
+  return toDate(date.getTime() + sign * Math.sign(distance) * Math.round(Math.abs(distance)))
 }
 
 /** A sum that is exact until the end: doubles with what their addition loses, whole numbers without limit. */
