@@ -56,4 +56,16 @@ describe('attack: whoever wants to bar somebody from their own address', () => {
     const { status, body } = await signUp(other, { username })
     assert.deepEqual([status, body.code], [400, 202])
   })
+
+  it('does not hold such a name before the address is confirmed', async () => {
+    const [first, second] = [newAddress(), newAddress()]
+    const username = `name-${first.slice(5, 13)}`
+    for (const email of [first, second]) {
+      await signUp(email, { username }).expect(201)
+      await mailTo(email)
+    }
+    await followLink((await mailTo(second)).link)
+    assert.equal((await logInAs(second)).email, second)
+    assert.equal((await accountWith(second))?.username, second)
+  })
 })

@@ -71,6 +71,15 @@ describe('attack: whoever finds a session open, and does not know the password',
     assert.equal((await accountWith(email))?.username, email)
   })
 
+  it('hears what is wrong with a new password, by the name that it was sent under', async () => {
+    const owner = await newPerson()
+    const { status, body } = await put(owner, { password: 'short' })
+    assert.deepEqual([status, body.code], [400, 142])
+    assert.match(body.error, /^password must have at least 10 characters$/)
+    const { body: used } = await put(owner, { password })
+    assert.match(used.error, /^password was used/)
+  })
+
   it('does not learn whose address it is', async () => {
     const [owner, other] = [await newPerson(), await newPerson()]
     const [taken, free] = [

@@ -52,14 +52,14 @@ export function signUpIn(body: Fields): Static<typeof SignUp> {
   return fitting<Static<typeof SignUp>>(sent, signUpFaults)
 }
 
-/** What is to change of an account: what is as it was is left out, and null or `Delete` removes. @throws Refusal */
+/**
+ * What is to change of an account, names and addresses in lower case already: what is as it was is left out, and null or
+ * `Delete` removes.
+ * @throws Refusal
+ */
 export function changeIn(body: Fields, user: User): Static<typeof Change> {
   const sent = withoutKept(body, user)
-  for (const key of ['email', 'username'] as const) {
-    const value = sent[key]
-    if (typeof value === 'string') sent[key] = value.toLowerCase()
-    if (sent[key] === user[key]) delete sent[key]
-  }
+  for (const key of ['email', 'username'] as const) if (sent[key] === user[key]) delete sent[key]
   for (const key of ['name', 'language']) if (isDelete(sent[key])) sent[key] = null
   if (sent.email !== undefined) requireEmail(sent.email)
   const change = fitting<Static<typeof Change>>(sent, changeFaults)

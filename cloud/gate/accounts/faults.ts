@@ -1,6 +1,6 @@
 import type { NextFunction, Response } from 'express'
 import { type ErrorName, ServiceError } from '../../../schemas/errors.ts'
-import { inOneLine } from '../../../schemas/violation.ts'
+import { inOneLine, type Violation } from '../../../schemas/violation.ts'
 import { code, Refusal } from '../request/parse-request.ts'
 
 /** What the rules of accounts refuse, as Parse Server would say it. */
@@ -30,5 +30,16 @@ function refusalOf(error: unknown): Refusal | undefined {
   if (!fault) return undefined
   const { violations, message } = error as ServiceError
   const [status, number, text] = fault
-  return new Refusal(status, number, violations.length > 0 ? inOneLine(violations) : (text ?? message))
+  return new Refusal(
+    status,
+    number,
+    violations.length > 0 ? inOneLine(violations.map(asSent)) : (text ?? message),
+  )
 }
+
+/** In the class family the new password is called `password`. */
+const asSent = ({ path, message, ...rest }: Violation): Violation => ({
+  ...rest,
+  path: path === 'newPassword' ? 'password' : path,
+  message: message.replace(/^newPassword /, ''),
+})
