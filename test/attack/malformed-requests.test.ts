@@ -112,6 +112,14 @@ describe('attack: malformed requests to the class family', () => {
     await refused(classesOf(user).batch(Array(11).fill(part)), 'eleven subqueries')
   })
 
+  it('a batch at an address that does not end with its route', async () => {
+    const requests = [{ method: 'GET', path: '/1/classes/Ehr' }]
+    for (const address of ['/1/batch', '/1/batch/', '/1/batch?', '/1/batch?a=/batch'])
+      await request().post(address).set(user.headers).send({ requests }).expect(200)
+    for (const address of ['/1/BATCH', '/1/Batch/', '/1/batch/?a=1', '/1//batch', '/1/batch//', '/1/%62atch'])
+      await refused(request().post(address).set(user.headers).send({ requests }), address)
+  })
+
   it('accounts without what an account has', async () => {
     for (const ACL of [{}, null, { '*': { read: true } }, { x: {} }, 5]) {
       const email = newAddress()

@@ -53,7 +53,10 @@ function partOf(method: string, path: string, carrier: RequestPart['carrier']): 
 }
 
 /** The parts of a batch, their paths as Parse will route them. */
-async function batchedParts({ auth, body, originalUrl, config }: ParseRequest): Promise<RequestPart[]> {
+async function batchedParts(req: ParseRequest): Promise<RequestPart[]> {
+  const { auth, body, config } = req
+  // Parse answers 500 unless its address ends with the route: no query, no slash behind, no capitals.
+  req.originalUrl = `${req.baseUrl}/batch`
   const { requests, transaction } = (body ?? {}) as { requests?: unknown; transaction?: unknown }
   // Triggers write beside it, and Parse answers 500 when a part of it fails.
   if (transaction) throw new Refusal(400, code.invalidJson, 'a batch cannot be a transaction')
@@ -61,7 +64,7 @@ async function batchedParts({ auth, body, originalUrl, config }: ParseRequest): 
   const most = auth.isMaster ? Number.POSITIVE_INFINITY : config.requestComplexity.batchRequestLimit
   if (requests.length > most) throw new Refusal(400, code.invalidJson, `a batch has at most ${most} requests`)
   const { routablePaths } = await loadParseServer()
-  const routed = routablePaths(originalUrl, config.serverURL, config.publicServerURL)
+  const routed = routablePaths(req.originalUrl, config.serverURL, config.publicServerURL)
   return requests.map((part: { method?: unknown; path?: unknown; body?: unknown } | null) => {
     const { method, path, body } = part ?? {}
     const isPlain = typeof path === 'string' && !/[?#]|\/\/|\.\./.test(path)
