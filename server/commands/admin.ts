@@ -94,7 +94,7 @@ main().then(
   // Parse Server leaves timers behind that would keep the process.
   () => process.exit(0),
   (error: unknown) => {
-    process.stderr.write(`${(error as Error).message}\n`)
+    process.stderr.write(`${(error as Error).message ?? error}\n`)
     process.exit(1)
   },
 )

@@ -154,7 +154,7 @@ export const settings = {
     about: 'Logins, registrations and resets of the path family for one account in five minutes',
   },
   lockoutAttempts: {
-    kind: wholeNumber(1, 1000),
+    kind: wholeNumber(1, 999),
     default: '5',
     about: 'Wrong passwords after which an account is locked for five minutes',
   },
