@@ -1,4 +1,5 @@
-const nasty: unknown[] = [
+/** What no field takes, or hardly any. */
+export const nasty: unknown[] = [
   ...[null, true, 0, -1, 1e308, 0.1, '', ' ', 'x'.repeat(100_000), '\u0000', '\ud800', '\u202e\u{1F600}'],
   ...['$where', '../../etc/passwd', '9999-12-31', '0000-01-01', '-000001-01-01', '2016-12-31T23:59:60Z'],
   ...[[], {}, [[]], { $gt: '' }, { __proto__: null, constructor: { prototype: 1 } }, { 'a.b': 1 }],

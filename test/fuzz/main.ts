@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { parseArgs } from 'node:util'
+import type { Family } from './generator/ask.ts'
+import { Findings } from './oracle/findings.ts'
+import { Progress } from './progress.ts'
+import { Run } from './runner.ts'
+import { newAddress } from './target/people.ts'
+import { startTried } from './target/service.ts'
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    requests: { type: 'string', default: 'Infinity' },
+    seed: { type: 'string', default: new Date().toISOString().slice(0, 10).replaceAll('-', '') },
+    family: { type: 'string', default: 'both' },
+    lanes: { type: 'string', default: '4' },
+    keep: { type: 'boolean', default: false },
+    never: { type: 'boolean', default: false },
+    help: { type: 'boolean', short: 'h' },
+  },
+})
+
+const usage = `Usage: npm run fuzz [-- <options>]
+
+Tries a service of its own, as in production and on data of its own, with requests made of its OpenAPI document and of
+the classes: such as clients send, and such with something wrong. Ends with 1 when there are findings: a 5xx, no answer
+within 5 s, a refusal that is no JSON, an error in the log, something shown or changed that belongs to somebody else.
+
+  --seconds N     how long at most (${values.seconds})
+  --requests N    how many requests at most (no limit)
+  --seed S        what is asked: the same seed asks the same in the same order, with ids of its own (the day)
+  --family F      path, class or both (both)
+  --lanes N       how many requests at once (${values.lanes})
+  --keep          with findings the service goes on, for their curl lines, until Ctrl-C
+  --never         name the routes that never succeeded
+  --help          this text
+`
+
+const families: Record<string, Family[]> = { path: ['path'], class: ['class'], both: ['path', 'class'] }
+
+/** @throws RangeError for what is no number above 0 */
+function positive(name: 'seconds' | 'requests' | 'seed' | 'lanes'): number {
+  const number = Number(values[name])
+  if (!(number > 0)) throw new RangeError(`--${name} must be a number above 0`)
+  return number
+}
+
+const say = (text: string): boolean => process.stdout.write(`${text}\n`)
+
+async function main(): Promise<void> {
+  const plan = {
+    ...{ seed: positive('seed'), seconds: positive('seconds'), requests: positive('requests') },
+    ...{ lanes: positive('lanes'), families: families[values.family] ?? [] },
+  }
+  if (plan.families.length === 0) throw new RangeError('--family must be path, class or both')
+  say(`seed ${plan.seed}; again: npm run fuzz -- --seed ${plan.seed} --family ${values.family}`)
+  const admin = newAddress()
+  const tried = await startTried(admin)
+  let progress: Progress | undefined
+  const findings = new Findings(tried.url, (text) => {
+    progress?.clear()
+    say(`\n${text}`)
+  })
+  const run = new Run(tried, findings, plan)
+  progress = new Progress(plan.seconds, () => ({ requests: run.tally.requests, findings: findings.count }))
+  try {
+    await run.perform(admin)
+    progress.end()
+    for (const line of run.tally.summary(progress.seconds)) say(line)
+    if (values.never) say(`never succeeded: ${run.tally.never().sort().join(', ')}`)
+    for (const line of findings.summary()) say(line)
+    say(`${findings.count} findings`)
+    if (values.keep && findings.count > 0) await once(process, 'SIGINT')
+  } finally {
+    progress.end()
+    await tried.stop()
+  }
+  process.exitCode = findings.count > 0 ? 1 : 0
+}
+
+if (values.help) process.stdout.write(usage)
+else
+  await main().catch((error: unknown) => {
+    process.stderr.write(`${error instanceof RangeError ? error.message : (error as Error).stack}\n`)
+    process.exitCode = 1
+  })

@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Actor, Answer, Ask, Family } from './generator/ask.ts'
+import { OpenApi } from './generator/document.ts'
+import { Memory } from './generator/memory.ts'
+import { nextAsk } from './generator/next.ts'
+import { Random } from './generator/random.ts'
+import type { World } from './generator/world.ts'
+import { type Finding, judge, judgeLine } from './oracle/finding.ts'
+import type { Findings } from './oracle/findings.ts'
+import { Tally } from './tally.ts'
+import { send } from './target/client.ts'
+import { People } from './target/people.ts'
+import type { Tried } from './target/service.ts'
+import { belongings, plant, showsPlanted } from './target/victim.ts'
+
+export interface Plan {
+  seed: number
+  seconds: number
+  /** At most, of all families. */
+  requests: number
+  families: readonly Family[]
+  lanes: number
+}
+
+/** After so many requests somebody begins anew, or their data would grow without end. */
+const lifetime = 4_000
+/** How many requests are remembered for the log's lines, which come later. */
+const remembered = 200
+
+/** Tries a service with requests of all kinds; each lane asks one after the other what the seed tells it to. */
+export class Run {
+  readonly tally = new Tally()
+  readonly #tried: Tried
+  readonly #findings: Findings
+  readonly #plan: Plan
+  readonly #asked = new Map<string, Ask>()
+  #people!: People
+  #asks = 0
+  #over = false
+
+  constructor(tried: Tried, findings: Findings, plan: Plan) {
+    this.#tried = tried
+    this.#findings = findings
+    this.#plan = plan
+  }
+
+  /** @param admin the address of an administrator who was invited */
+  async perform(admin: string): Promise<void> {
+    this.#listen()
+    try {
+      const worlds = await this.#open(admin)
+      const [first] = worlds as [World]
+      const before = await belongings(first, this.#tried.url)
+      const end = performance.now() + this.#plan.seconds * 1000
+      await Promise.all(worlds.map((world) => this.#lane(world, end)))
+      await sleep(500)
+      await this.#compare(before, first)
+    } finally {
+      this.#over = true
+    }
+  }
+
+  #listen(): void {
+    this.#tried.onOutput((line) => {
+      const finding = judgeLine(line, this.#asked)
+      if (finding) this.#findings.add(finding)
+    })
+    this.#tried.ended.then((code) => {
+      if (this.#over) return
+      this.#over = true
+      this.#findings.add({
+        kind: `the service ended with ${code}`,
+        told: '',
+        asks: [...this.#asked.values()],
+      })
+    })
+  }
+
+  /** Lets the people in, and plants the victim's data. @returns a world for each lane */
+  async #open(admin: string): Promise<World[]> {
+    const { url, keys } = this.#tried
+    const { seed, lanes, families } = this.#plan
+    const openApi = new OpenApi(await (await fetch(`${url}/openapi.json`)).json())
+    const targets = families.map((family) => openApi.targets.filter((target) => target.family === family))
+    const memories = Array.from({ length: lanes }, () => new Memory(openApi))
+    this.#people = new People(this.#tried, (actor, { facts }) => {
+      for (const memory of memories) memory.begin(actor, facts)
+    })
+    for (const actor of ['ann', 'ben', 'victim'] as const) await this.#people.add(actor)
+    await this.#people.addInvited('admin', admin)
+    const { identityOf } = this.#people
+    const worlds = memories.map((memory, lane) => ({
+      ...{ openApi, targets, memory, keys, identityOf },
+      random: new Random(seed, lane),
+    }))
+    for (const world of worlds.slice(0, 1)) await plant(world, url)
+    for (const memory of memories.slice(1)) memory.take('victim', memories[0] as Memory)
+    return worlds
+  }
+
+  async #lane(world: World, end: number): Promise<void> {
+    while (!this.#over && performance.now() < end && this.#asks < this.#plan.requests) {
+      const at = ++this.#asks
+      await this.#ask(world, nextAsk(world), `fuzz-${this.#plan.seed}-${at}`)
+      if (at % lifetime === 0) await this.#renew(world.random.pick(['ann', 'ben']), true)
+    }
+  }
+
+  async #ask(world: World, plain: Ask, id: string): Promise<void> {
+    const ask = { ...plain, headers: { 'x-request-id': id, ...plain.headers } }
+    this.#asked.set(id, ask)
+    if (this.#asked.size > remembered) this.#asked.delete(this.#asked.keys().next().value ?? '')
+    try {
+      const answer = await send(this.#tried.url, ask)
+      this.tally.count(ask, answer)
+      for (const finding of judge(ask, answer, showsPlanted(ask.actor, answer))) this.#findings.add(finding)
+      world.memory.learn(ask, answer)
+      if (isOut(ask, answer)) await this.#renew(ask.actor)
+    } catch (error) {
+      if (this.#over) return
+      this.#findings.add({ kind: 'no answer', told: String(error), asks: [ask] })
+    }
+  }
+
+  async #renew(actor: Actor, anew = false): Promise<void> {
+    await this.#people.renew(actor, anew).catch((error) => {
+      if (!this.#over) this.#findings.add({ kind: 'nobody gets in any more', told: String(error), asks: [] })
+    })
+  }
+
+  /** What the victim has must be as it was. */
+  async #compare(before: Map<string, string>, world: World): Promise<void> {
+    if (this.#over) return
+    await this.#people.renew('victim')
+    const after = await belongings(world, this.#tried.url)
+    const changed: Finding[] = [...before]
+      .filter(([path, object]) => after.get(path) !== object)
+      .map(([path]) => ({ kind: `somebody changed ${path.split('/')[3]} of another`, told: path, asks: [] }))
+    for (const finding of changed) this.#findings.add(finding)
+  }
+}
+
+/** Whether a session is over that nothing was done to. */
+const isOut = ({ loggedIn, route }: Ask, { status }: Answer): boolean =>
+  loggedIn && status === 401 && !/login/i.test(route)

@@ -1,0 +1,42 @@
+import type { Answer, Ask, Family } from './generator/ask.ts'
+
+const number = (value: number): string => Math.round(value).toLocaleString('en')
+
+/** Counts what was asked and how it was answered: a run in which nothing succeeds has tried nothing. */
+export class Tally {
+  readonly asked: Record<Family, number> = { path: 0, class: 0 }
+  readonly #answered = new Map<string, number>()
+  readonly #routes = new Map<string, boolean>()
+  #slowest = 0
+
+  count({ family, route }: Ask, { status, ms }: Answer): void {
+    const kind = `${Math.floor(status / 100)}xx`
+    this.asked[family]++
+    this.#answered.set(kind, (this.#answered.get(kind) ?? 0) + 1)
+    this.#routes.set(route, this.#routes.get(route) || status < 300)
+    this.#slowest = Math.max(this.#slowest, ms)
+  }
+
+  get requests(): number {
+    return this.asked.path + this.asked.class
+  }
+
+  /** @param seconds how long it took */
+  summary(seconds: number): string[] {
+    const shares = [...this.#answered]
+      .sort()
+      .map(([kind, times]) => `${kind} ${Math.round((100 * times) / this.requests)} %`)
+    const routes = [...this.#routes]
+    const succeeded = routes.filter(([, has]) => has)
+    return [
+      `${number(this.asked.path)} requests of the path family, ${number(this.asked.class)} of the class family`,
+      `${number(seconds)} s, ${number(this.requests / seconds)}/s, the slowest ${number(this.#slowest)} ms`,
+      `${shares.join(', ')}; ${succeeded.length} of ${routes.length} routes succeeded`,
+    ]
+  }
+
+  /** The routes that never succeeded. */
+  never(): string[] {
+    return [...this.#routes].filter(([, has]) => !has).map(([route]) => route)
+  }
+}

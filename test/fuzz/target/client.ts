@@ -1,0 +1,58 @@
+import { Agent, request } from 'node:http'
+import type { Answer, Ask } from '../generator/ask.ts'
+
+/** No answer in this time is a finding. */
+const patienceMs = 5_000
+
+/** No answer, or half of one. */
+class NoAnswer extends Error {}
+
+const agent = new Agent({ keepAlive: true, maxSockets: 64 })
+
+/** Sends a request as it is. @throws NoAnswer when none comes in time, or the connection breaks */
+export function send(url: string, { method, path, headers, body }: Ask): Promise<Answer> {
+  const { hostname, port } = new URL(url)
+  const begun = performance.now()
+  const length = body === undefined ? {} : { 'content-length': String(body.length) }
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      agent,
+      hostname,
+      port,
+      method,
+      path: onTheWire(path),
+      headers: { ...headers, ...length },
+    })
+    const patience = setTimeout(
+      () => sent.destroy(new NoAnswer(`no answer within ${patienceMs} ms`)),
+      patienceMs,
+    )
+    const fail = (error: Error): void => {
+      clearTimeout(patience)
+      reject(error instanceof NoAnswer ? error : new NoAnswer(error.message))
+    }
+    sent.on('error', fail).on('response', (answer) => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk) => chunks.push(chunk)).on('error', fail)
+      answer.on('end', () => {
+        clearTimeout(patience)
+        const { statusCode: status = 0, headers } = answer
+        const text = Buffer.concat(chunks).toString()
+        resolve({ status, headers, text, json: parsed(text), ms: performance.now() - begun })
+      })
+    })
+    sent.end(body)
+  })
+}
+
+/** What cannot stand in a request line at all is encoded. */
+const onTheWire = (path: string): string =>
+  path.replace(/[^\u0021-\u00ff]/gu, (character) => encodeURIComponent(Buffer.from(character).toString()))
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
