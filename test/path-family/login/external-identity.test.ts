@@ -106,7 +106,8 @@ describe('login with an external identity', () => {
       provider.account = { sub: random(), email: pending, email_verified: true }
       refused(await withToken(await tokenOf('n'), 'n'), 403, 'account-not-found')
       await followLink(link)
-      assert.equal((await withToken(await tokenOf('n'), 'n')).status, 200)
+      const subjectId = loggedInAs(await withToken(await tokenOf('n'), 'n'))
+      assert.equal(await service.db.collection('Ehr').countDocuments({ subjectId }), 1)
     })
 
     it('lets nobody in whose account is disabled or gone', async () => {
