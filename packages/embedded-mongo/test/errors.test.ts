@@ -14,8 +14,8 @@ const attempts: [code: number, what: string, attempt: Attempt][] = [
   [11000, 'a duplicate key', (things) => things.insertOne({ _id: 1 as never })],
   [85, 'the same key under another name', (things) => things.createIndex({ n: 1 }, { name: 'other' })],
   [
-    85,
-    'the same name and key with other options',
+    86,
+    'the same name and key with another uniqueness',
     (things) => things.createIndex({ n: 1 }, { name: 'n_1', sparse: true }),
   ],
   [86, 'the same name for another key', (things) => things.createIndex({ m: 1 }, { name: 'n_1' })],

@@ -13,7 +13,7 @@ import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
-import { bsonType, decode, encode, isObject, isTooDeep } from '../../values/values.ts'
+import { bsonType, clone, encode, isObject, isTooDeep } from '../../values/values.ts'
 import type { Context } from '../context.ts'
 import type { Statement } from './statement.ts'
 
@@ -66,7 +66,7 @@ interface Update {
 /** Checks an update that has no collection to look at. */
 export const checkUpdate = ({ update, multi, query, arrayFilters }: Update): void => {
   if (multi && !isModifiers(update)) fail(9, 'multi update is not supported for replacement-style update')
-  compileUpdate(update, { filter: query.filter, arrayFilters })
+  compileUpdate(update, { filter: query.filter, arrayFilters, variables: query.variables })
 }
 
 export const updateStatement = (context: Context, change: Update): Statement => ({
@@ -85,7 +85,8 @@ export const updateStatement = (context: Context, change: Update): Statement => 
     const each: ReturnType<Statement['change']>['each'] = (view, match, changed) => {
       changed.matched++
       changed.before = match.document
-      changed.after = update(decode(match.bytes), false)
+      // A copy has plain documents where the decoder makes references.
+      changed.after = update(clone(match.document), false)
       if (replace(view, collection, match, changed.after)) changed.modified++
     }
     if (!upsert) return { each }

@@ -72,13 +72,7 @@ export const toDecimal128 = (value: unknown): Decimal128 => {
   if (!isDouble(value)) return Decimal128.fromString(String(value))
   const number = toNumber(value)
   if (!Number.isFinite(number)) return Decimal128.fromString(String(number))
-  return Decimal128.fromStringWithRounding(Object.is(number, -0) ? '-0' : doubleDigits(number))
-}
-
-const doubleDigits = (number: number): string => {
-  const text = number.toPrecision(15)
-  if (Number(text) !== number && text.includes('.')) return text.replace(/0+$/, '').replace(/\.$/, '')
-  return text.includes('e') ? text : text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
+  return Decimal128.fromString(Object.is(number, -0) ? '-0' : number === 0 ? '0' : number.toPrecision(15))
 }
 
 const decimal = (how: Calculation, a: unknown, b: unknown): Decimal128 => {
@@ -156,6 +150,14 @@ export const remainderOfDecimals = (a: unknown, b: unknown): Decimal128 | undefi
   return build(scaled(x) % scaled(y), exponent, x.negative)
 }
 
+/** With digits up to the place; what has too many is no number, as decimals have it. */
+const padded = (value: Decimal128, { digits, exponent, negative }: Digits, place: number): Decimal128 => {
+  if (exponent === -place) return value
+  const text = `${digits < 0n ? -digits : digits}${digits === 0n ? '' : '0'.repeat(exponent + place)}`
+  if (text.length > MOST_DIGITS) return Decimal128.fromString('NaN')
+  return Decimal128.fromString(`${negative ? '-' : ''}${text}E${-place}`)
+}
+
 /** Rounds at a decimal place. */
 export const roundDecimal = (
   value: Decimal128,
@@ -163,7 +165,8 @@ export const roundDecimal = (
   how: 'even' | 'zero' | 'up' | 'down',
 ): Decimal128 => {
   const parts = digitsOf(value)
-  if (!parts || parts.exponent >= -place) return value
+  if (!parts) return Decimal128.fromString('NaN')
+  if (parts.exponent >= -place) return padded(value, parts, place)
   const places = -place - parts.exponent
   const magnitude = parts.digits < 0n ? -parts.digits : parts.digits
   const unit = places > 7000 ? 0n : 10n ** BigInt(places)

@@ -66,6 +66,7 @@ class Compilation implements Compiler {
   #path(path: string): Expression {
     if (path === '$') return fail(16872, "'$' by itself is not a valid FieldPath")
     if (!path.startsWith('$$')) return fieldPath((scope) => scope.root, checkPath(path.slice(1)))
+    if (path === '$$') return fail(9, 'empty variable names are not allowed')
     const [name = '', ...parts] = checkPath(path.slice(2))
     return fieldPath(this.#variable(name), parts)
   }

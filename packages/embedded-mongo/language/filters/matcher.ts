@@ -1,9 +1,9 @@
 /** A filter compiled to a predicate over documents. */
-import type { Document } from 'bson'
+import type { Binary, Document } from 'bson'
 import { type Collation, compare, typeOrder } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
-import { fields, isNullish, isNumeric, isObject, toBigInt, toNumber, truthy } from '../../values/values.ts'
+import { bsonType, fields, isNullish, isNumeric, isObject, toBigInt, toNumber } from '../../values/values.ts'
 import { compileExpression } from '../expressions/compile.ts'
 import { isTrue } from '../expressions/operators/operands.ts'
 import { compileRegex, isRegex } from '../expressions/regex.ts'
@@ -150,7 +150,7 @@ const operators: Record<string, Operator> = {
   $in: (operand, options) => options.reach(oneOf('$in', operand, options)),
   $nin: (operand, options) => not(options.reach(oneOf('$nin', operand, options))),
   $exists: (operand) => {
-    const wanted = truthy(operand)
+    const wanted = isTrue(operand)
     return (values) => values.some((value) => value !== undefined) === wanted
   },
   $type: (operand, { reach }) => reach(typePredicate(operand)),
@@ -237,12 +237,46 @@ export const elementTest = (criteria: Document, options: MatchOptions): Predicat
   return (element) => (isObject(element) || Array.isArray(element)) && test(element)
 }
 
+const MOST_BITS = 8 * 16 * 1024 * 1024
+
+/** @throws 2 for what is no mask */
+const bitMask = (operand: unknown): bigint => {
+  if (bsonType(operand) === 'Binary') return littleEndian(operand as Binary)
+  if (Array.isArray(operand)) {
+    const bytes = new Map<number, number>()
+    for (const bit of operand) {
+      const position = isNumeric(bit) ? toNumber(bit) : Number.NaN
+      if (!Number.isInteger(position) || position < 0)
+        fail(2, 'bit positions must be non-negative whole numbers')
+      if (position >= MOST_BITS)
+        fail(2, 'bit positions beyond what a document holds are not supported by this engine')
+      bytes.set(position, 1)
+    }
+    return [...bytes.keys()].reduce((mask, position) => mask | (1n << BigInt(position)), 0n)
+  }
+  if (!isFiniteNumber(operand))
+    return fail(9, 'bit operators need an array of bit positions, a number or binary data')
+  const number = toNumber(operand)
+  if (!Number.isInteger(number) || number < 0 || number >= 2 ** 63)
+    fail(9, 'a bit mask must be a non-negative whole number of 64 bits')
+  return toBigInt(operand)
+}
+
+const littleEndian = (value: Binary): bigint => {
+  const hex = Buffer.from(value.value()).reverse().toString('hex')
+  return hex === '' ? 0n : BigInt(`0x${hex}`)
+}
+
 const bits = (operand: unknown, accept: (value: bigint, mask: bigint) => boolean): Predicate => {
-  const mask = Array.isArray(operand)
-    ? operand.reduce((sum: bigint, bit) => sum | (1n << BigInt(toNumber(bit))), 0n)
-    : isFiniteNumber(operand) && toNumber(operand) >= 0
-      ? toBigInt(operand)
-      : fail(2, 'bit operators need an array of bit positions or a non-negative number')
-  return (value) =>
-    isFiniteNumber(value) && Number.isInteger(toNumber(value)) && accept(toBigInt(value), mask)
+  const mask = bitMask(operand)
+  return (value) => {
+    if (bsonType(value) === 'Binary') return accept(littleEndian(value as Binary), mask)
+    // A negative number has ones before it, as far as anybody asks.
+    return (
+      isFiniteNumber(value) &&
+      Number.isInteger(toNumber(value)) &&
+      Math.abs(toNumber(value)) < 2 ** 63 &&
+      accept(toBigInt(value), mask)
+    )
+  }
 }

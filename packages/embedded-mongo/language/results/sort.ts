@@ -3,7 +3,7 @@ import type { Document } from 'bson'
 import { type Collation, compare } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
-import { isNumeric, isObject, toNumber } from '../../values/values.ts'
+import { get, isNumeric, isObject, toNumber } from '../../values/values.ts'
 
 export interface SortPart {
   field: string
@@ -18,6 +18,8 @@ export const sortParts = (spec: unknown): SortPart[] => {
     const sign = isNumeric(direction) ? toNumber(direction) : 0
     if (sign !== 1 && sign !== -1)
       return fail(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)')
+    if (field.startsWith('$') && field !== '$natural')
+      fail(16410, `FieldPath field names may not start with '$': ${field}`)
     return { field, descending: sign === -1 }
   })
 }
@@ -44,6 +46,23 @@ const sortValue = (
   return any ? best : null
 }
 
+/** @throws 2 when two of the keys lead through different arrays */
+const checkParallel = (document: Document, paths: string[][]): void => {
+  const arrays = new Set(
+    paths.map((path) => firstArray(document, path)).filter((array) => array !== undefined),
+  )
+  if (arrays.size > 1) fail(2, 'cannot sort with keys that are parallel arrays')
+}
+
+const firstArray = (document: Document, path: string[]): unknown => {
+  let value: unknown = document
+  for (const part of path) {
+    value = get(value, part)
+    if (Array.isArray(value)) return value
+  }
+  return undefined
+}
+
 export interface SortOrder {
   /** What a document is sorted by. */
   values(document: Document): unknown[]
@@ -53,8 +72,12 @@ export interface SortOrder {
 export const sortOrder = (parts: SortPart[], collation?: Collation): SortOrder => {
   const paths = parts.map(({ field }) => field.split('.'))
   return {
-    values: (document) =>
-      parts.map(({ descending }, i) => sortValue(document, paths[i] as string[], descending, collation)),
+    values: (document) => {
+      if (parts.length > 1) checkParallel(document, paths)
+      return parts.map(({ descending }, i) =>
+        sortValue(document, paths[i] as string[], descending, collation),
+      )
+    },
     compare: (a, b) => {
       for (const [i, { descending }] of parts.entries()) {
         const order = compare(a[i], b[i], collation)

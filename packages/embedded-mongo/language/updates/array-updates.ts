@@ -46,10 +46,18 @@ const whole = (value: unknown, name: string): number =>
 const sliced = (array: unknown[], count: number): unknown[] =>
   count < 0 ? array.slice(count) : array.slice(0, count)
 
-const sortedArray = (array: unknown[], spec: unknown, collation?: Collation): unknown[] =>
-  isNumeric(spec)
-    ? array.sort((a, b) => compare(a, b, collation) * toNumber(spec))
-    : sorted(array as Document[], spec, collation)
+const sortedArray = (array: unknown[], spec: unknown, collation?: Collation): unknown[] => {
+  if (!isNumeric(spec)) {
+    if (isObject(spec) && Object.keys(spec).length > 0) return sorted(array as Document[], spec, collation)
+    return fail(
+      2,
+      'The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields',
+    )
+  }
+  const sign = toNumber(spec)
+  if (sign !== 1 && sign !== -1) fail(2, 'The $sort element value must be either 1 or -1')
+  return array.sort((a, b) => compare(a, b, collation) * sign)
+}
 
 export const addToSet: ArrayUpdate = (current, operand, path, collation) => {
   const array = [...arrayAt(current, path)]

@@ -4,9 +4,9 @@ import { Int32, Long, Timestamp } from 'bson'
 import { type Collation, compare, equal } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { Pace } from '../../values/steps.ts'
-import { bsonType, clone, fields, isNumeric, isObject, toNumber } from '../../values/values.ts'
+import { bsonType, clone, fields, isNumeric, isObject } from '../../values/values.ts'
 import { checkPipeline, compilePipeline, runPipeline } from '../aggregation/pipeline.ts'
-import { calculate } from '../expressions/arithmetic.ts'
+import { calculate, toWhole } from '../expressions/arithmetic.ts'
 import { isOperators } from '../filters/matcher.ts'
 import { addToSet, pop, pull, pullAll, push } from './array-updates.ts'
 import { checkArrayFilters, compileArrayFilters, concretePaths } from './positional-paths.ts'
@@ -153,17 +153,18 @@ const bit: Modifier = (document, path, operand) => {
   const current = read(document, path) ?? new Int32(0)
   if (bsonType(current) !== 'Int32' && bsonType(current) !== 'Long')
     fail(2, `Cannot apply $bit to a value of non-integral type at '${path.join('.')}'`)
-  let result = BigInt(toNumber(current))
+  let result = toWhole(current)
   for (const [name, value] of Object.entries(operand)) {
     if (bsonType(value) !== 'Int32' && bsonType(value) !== 'Long')
       fail(2, 'The $bit modifier field must be an Integer(32/64 bit)')
-    const mask = BigInt(toNumber(value))
+    const mask = toWhole(value)
     if (name === 'and') result &= mask
     else if (name === 'or') result |= mask
     else if (name === 'xor') result ^= mask
     else fail(2, `The $bit modifier only supports 'and', 'or', and 'xor', not '${name}'`)
   }
-  write(document, path, bsonType(current) === 'Long' ? Long.fromBigInt(result) : new Int32(Number(result)))
+  const long = [current, ...Object.values(operand)].some((value) => bsonType(value) === 'Long')
+  write(document, path, long ? Long.fromBigInt(result) : new Int32(Number(result)))
 }
 
 const modifiers: Record<string, Modifier> = {
@@ -234,7 +235,11 @@ export const upsertBase = (filter: Document, base: Document = {}): Document => {
     if (key === '$or' && Array.isArray(value) && value.length === 1) upsertBase(value[0], base)
     if (key.startsWith('$') || bsonType(value) === 'BSONRegExp') continue
     const [demanded, ...others] = isOperators(value) ? demandedValues(value) : [value]
-    if (demanded !== undefined && others.length === 0) write(base, key.split('.'), clone(demanded))
+    if (demanded === undefined || others.length > 0) continue
+    const path = key.split('.')
+    if (read(base, path) !== undefined)
+      fail(54, `cannot infer query fields to set, path '${key}' is matched twice`)
+    write(base, path, clone(demanded))
   }
   return base
 }

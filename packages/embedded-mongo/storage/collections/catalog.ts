@@ -54,6 +54,8 @@ export const checkNamespace = (db: string, name: unknown): string => {
   return name
 }
 
+const MOST_INDEXES = 64
+
 export class Catalog {
   #collections = new Map<string, Collection>()
   #nextSpace = 1
@@ -114,11 +116,13 @@ export class Catalog {
   /** The indexes that are new among `specs`. @throws 85, 86, 67, 197 */
   newIndexes(collection: Collection, specs: Document[]): Document[] {
     const known = [...collection.indexes]
-    return specs.map(checkIndexSpec).filter((spec) => {
+    const fresh = specs.map(checkIndexSpec).filter((spec) => {
       if (alreadyExists(known, spec)) return false
       known.push(buildIndex(spec, 0))
       return true
     })
+    if (known.length > MOST_INDEXES) fail(67, `add index fails, too many indexes for ${collection.ns}`)
+    return fresh
   }
 
   newIndex(view: WritableView, spec: Document): Index {

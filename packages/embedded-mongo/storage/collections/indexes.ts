@@ -1,9 +1,10 @@
 /** What an index is: its specification checked, and the keys a document has in it. */
 import type { Document } from 'bson'
-import { compileFilter, type Predicate } from '../../language/filters/matcher.ts'
+import { isRegex } from '../../language/expressions/regex.ts'
+import { compileFilter, isOperators, type Predicate } from '../../language/filters/matcher.ts'
 import { collationOf } from '../../values/collation.ts'
 import { type Collation, equal } from '../../values/compare.ts'
-import { fail } from '../../values/errors.ts'
+import { CommandError, fail } from '../../values/errors.ts'
 import { get, isIndex, isNullish, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
 import { type EncodedKey, encodeKey } from './key-codec.ts'
 
@@ -43,18 +44,41 @@ export const checkIndexSpec = (spec: Document): Document => {
   if (typeof spec.name !== 'string' || spec.name === '') fail(67, 'The index name must be a non-empty string')
   if (spec.sparse && spec.partialFilterExpression)
     fail(67, 'cannot mix "partialFilterExpression" and "sparse" options')
-  if (!isNullish(spec.partialFilterExpression)) compileFilter(spec.partialFilterExpression)
-  checkTtl(spec, Object.keys(key).length)
+  if (!isNullish(spec.partialFilterExpression)) checkPartial(spec.partialFilterExpression)
+  for (const option of ['unique', 'sparse', 'hidden', 'background'])
+    if (option in spec && typeof spec[option] !== 'boolean' && !isNumeric(spec[option]))
+      fail(14, `The field '${option}' has value of the wrong type, not convertible to bool`)
+  checkTtl(spec, Object.keys(key).length, equal(Object.keys(key), ['_id']))
   collationOf(spec.collation)
   const { v: _v, ns: _ns, background: _background, ...rest } = spec
   if (equal(Object.keys(key), ['_id'])) return { v: 2, key, name: '_id_' }
   return { v: 2, ...rest }
 }
 
-const checkTtl = ({ expireAfterSeconds: seconds }: Document, length: number): void => {
+const partialOperators = ['$eq', '$exists', '$gt', '$gte', '$lt', '$lte', '$type', '$in', '$and', '$or']
+
+/** Only what an index can tell of a query. @throws 67 */
+const checkPartial = (filter: unknown): void => {
+  if (!isObject(filter)) throw new CommandError(67, "The field 'partialFilterExpression' must be an object")
+  compileFilter(filter)
+  for (const [key, value] of Object.entries(filter)) {
+    if (key.startsWith('$')) {
+      if (!partialOperators.includes(key)) fail(67, `Expression not supported in partial index: ${key}`)
+      for (const inner of value) checkPartial(inner)
+    } else if (isRegex(value)) fail(67, 'Expression not supported in partial index: $regex')
+    else if (isOperators(value)) {
+      for (const [operator, operand] of Object.entries(value))
+        if (!partialOperators.includes(operator) || (operator === '$exists' && !truthy(operand)))
+          fail(67, `Expression not supported in partial index: ${operator}`)
+    }
+  }
+}
+
+const checkTtl = ({ expireAfterSeconds: seconds }: Document, length: number, id: boolean): void => {
   if (isNullish(seconds)) return
   if (!isNumeric(seconds) || toNumber(seconds) < 0 || toNumber(seconds) > 2 ** 31 - 1)
     fail(67, 'TTL index expireAfterSeconds must be a number of seconds between 0 and 2147483647')
+  if (id) fail(67, "The field 'expireAfterSeconds' is not valid for an _id index specification")
   if (length > 1) fail(67, 'TTL indexes are single-field indexes, compound indexes do not support TTL')
 }
 
@@ -86,23 +110,22 @@ const sameKey = (a: Document, b: Document): boolean =>
   JSON.stringify(Object.entries(a.key).map(([field, kind]) => [field, toNumber(kind)])) ===
   JSON.stringify(Object.entries(b.key).map(([field, kind]) => [field, toNumber(kind)]))
 
-const sameOptions = (a: Document, b: Document): boolean =>
+/** What tells two indexes on the same key apart. */
+const sameScope = (a: Document, b: Document): boolean =>
   truthy(a.unique) === truthy(b.unique) &&
   truthy(a.sparse) === truthy(b.sparse) &&
-  equal(a.expireAfterSeconds, b.expireAfterSeconds)
-
-const sameScope = (a: Document, b: Document): boolean =>
   equal(a.partialFilterExpression, b.partialFilterExpression) &&
   collationOf(a.collation) === collationOf(b.collation)
 
-/** True when the index exists already. @throws 86 for a name in use, 85 for a key in use */
+/** True when the index exists already. @throws 86 for a name in use, 85 for an index that is there but for its options */
 export const alreadyExists = (indexes: readonly Index[], spec: Document): boolean => {
   for (const { spec: existing } of indexes) {
     const same = sameKey(existing, spec) && sameScope(existing, spec)
     if (existing.name === spec.name) {
-      if (same && (sameOptions(existing, spec) || existing.name === '_id_')) return true
-      if (sameKey(existing, spec)) fail(85, `Index ${spec.name} already exists with different options`)
-      fail(86, `Index ${spec.name} already exists with a different key`)
+      if (existing.name === '_id_' && sameKey(existing, spec)) return true
+      if (!same) fail(86, `An existing index has the same name as the requested index: ${spec.name}`)
+      if (equal(existing.expireAfterSeconds, spec.expireAfterSeconds)) return true
+      fail(85, `Index ${spec.name} already exists with different options`)
     }
     if (same) fail(85, `Index already exists with a different name: ${existing.name}`)
   }

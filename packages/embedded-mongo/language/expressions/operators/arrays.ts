@@ -125,18 +125,19 @@ const $in = of(2, 2, ([value, array], { collation }) => {
   return array.some((element) => equal(element, value, collation))
 })
 
-const $indexOfArray = of(2, 4, ([array, value, start, end], { collation }, name) => {
+const $indexOfArray = of(2, 4, (values, { collation }, name) => {
+  const [array, value, start, end] = values
   if (isNullish(array)) return null
   if (!Array.isArray(array))
     return fail(40090, `${name} requires an array as a first argument, found: ${typeName(array)}`)
-  const position = (given: unknown, fallback: number): number => {
-    if (given === undefined) return fallback
+  const position = (which: 2 | 3, given: unknown, fallback: number): number => {
+    if (values.length <= which) return fallback
     const at =
       int32(given) ??
       fail(9711600, `${name} requires an integral index, found a value of type: ${typeName(given)}`)
     return at >= 0 ? at : fail(9711601, `${name} requires a nonnegative index, found: ${at}`)
   }
-  const [from, to] = [position(start, 0), position(end, array.length)]
+  const [from, to] = [position(2, start, 0), position(3, end, array.length)]
   for (let at = from; at < Math.min(to, array.length); at++)
     if (equal(array[at], value, collation)) return new Int32(at)
   return new Int32(-1)

@@ -31,6 +31,12 @@ const olson = (name: string): Zone => {
   if (['UTC', 'GMT', 'Z', 'z'].includes(name)) return utc
   if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name))
     return fail(40485, `unrecognized time zone identifier: "${name}"`)
+  // Intl takes any case, MongoDB only the right one.
+  if (
+    /(^|\/)[a-z]/.test(name) ||
+    (name.includes('/') && !name.startsWith('Etc/') && name === name.toUpperCase())
+  )
+    return fail(40485, `unrecognized time zone identifier: "${name}"`)
   let format: Intl.DateTimeFormat
   try {
     format = new Intl.DateTimeFormat('en-US', {
@@ -44,6 +50,8 @@ const olson = (name: string): Zone => {
       minute: 'numeric',
       second: 'numeric',
     })
+    const { timeZone } = format.resolvedOptions()
+    if (timeZone !== name && timeZone.toLowerCase() === name.toLowerCase()) throw new RangeError(name)
   } catch {
     return fail(40485, `unrecognized time zone identifier: "${name}"`)
   }

@@ -55,7 +55,11 @@ const doubleOf = (value: unknown): Double => {
       ? (special[2]?.toLowerCase() === 'nan' ? Number.NaN : Number.POSITIVE_INFINITY) *
         (special[1] === '-' ? -1 : 1)
       : Number(value)
-    if (!special && !Number.isFinite(number)) broken('out of range')
+    if (
+      !special &&
+      (!Number.isFinite(number) || (number === 0 && /[1-9]/.test(value.split(/e/i, 1)[0] as string)))
+    )
+      broken('out of range')
     return new Double(number)
   }
   if (!isNumeric(value)) return impossible(value, 'double')
@@ -143,7 +147,9 @@ const conversionTo = (to: unknown): Conversion => {
     ].includes(String(to))
   )
     return (value) =>
-      isNullish(value) ? null : fail(115, `$convert to ${to} is not supported by this engine`)
+      to === 'binData'
+        ? fail(115, '$convert to binData is not supported by this engine')
+        : impossible(value, String(to))
   if (typeof to === 'string' || isNumeric(to)) return fail(2, `Unknown type name: ${to}`)
   return fail(9, "$convert's 'to' argument must be a string or number")
 }
@@ -172,7 +178,13 @@ const $convert: Operator = (operand, compiler, name) => {
   }
 }
 
-const to = (convert: Conversion): Operator => one((value) => (isNullish(value) ? null : convert(value)))
+const to =
+  (convert: Conversion): Operator =>
+  (operand, compiler, name) => {
+    if (Array.isArray(operand) && operand.length !== 1)
+      fail(50723, `${name} requires a single argument, got ${operand.length}`)
+    return one((value) => (isNullish(value) ? null : convert(value)))(operand, compiler, name)
+  }
 
 const $toUUID = to((value) => {
   if (typeof value !== 'string') return impossible(value, 'binData')

@@ -28,8 +28,13 @@ import { compileNamed, isTrue, named, typeName } from './operands.ts'
 
 /** A date, or what holds one: an ObjectId, a timestamp. */
 const moment = (value: unknown, name: string, code = 16006): number => {
-  if (value instanceof Date) return value.getTime()
-  if (bsonType(value) === 'ObjectId') return (value as ObjectId).getTimestamp().getTime()
+  if (value instanceof Date)
+    return Number.isNaN(value.getTime())
+      ? fail(115, 'dates beyond the year 275760 are not supported by this engine')
+      : value.getTime()
+  // The seconds of an ObjectId have a sign.
+  if (bsonType(value) === 'ObjectId')
+    return (((value as ObjectId).getTimestamp().getTime() / 1000) | 0) * 1000
   if (bsonType(value) === 'Timestamp') return (value as Timestamp).getHighBitsUnsigned() * 1000
   return fail(code, `can't convert from BSON type ${typeName(value)} to Date (${name})`)
 }
@@ -158,7 +163,7 @@ const $dateTrunc: Operator = (operand, compiler, name) => {
     const [value, by, bin] = [date?.(scope), unit?.(scope), binSize ? binSize(scope) : new Int32(1)]
     const where = zone(timezone?.(scope), timezone !== undefined)
     if ([value, by, bin].some(isNullish) || !where) return null
-    const at = moment(value, name, 5439012)
+    const at = moment(value, name, 5166307)
     const size = unitOf(by)
     if (!isNumeric(bin) || !Number.isInteger(toNumber(bin)))
       fail(5439017, `${name} requires 'binSize' to be a 64-bit integer`)

@@ -125,8 +125,8 @@ const $divide = of(2, 2, ([a, b], _, name) => {
 const $mod = of(2, 2, ([a, b], _, name) => {
   if (isNullish(a) || isNullish(b)) return null
   if (!isNumeric(a) || !isNumeric(b))
-    fail(14, `${name} only supports numeric types, not ${typeName(a)} and ${typeName(b)}`)
-  if (isDecimal(a) || isDecimal(b)) return remainderOfDecimals(a, b) ?? fail(2, "can't $mod by zero")
+    fail(16611, `${name} only supports numeric types, not ${typeName(a)} and ${typeName(b)}`)
+  if (isDecimal(a) || isDecimal(b)) return remainderOfDecimals(a, b) ?? fail(5733415, "can't $mod by zero")
   if (toNumber(b) === 0) fail(2, "can't $mod by zero")
   if (isDouble(a) || isDouble(b)) return new Double(toNumber(a) % toNumber(b))
   return fitting(toWhole(a) % toWhole(b), isLong(a) || isLong(b))
@@ -186,6 +186,7 @@ const roundWhole = (value: bigint, places: number, how: 'even' | 'zero'): Long =
 const precision = (value: unknown, name: string): number => {
   const place = isNumeric(value) ? toNumber(value) : Number.NaN
   if (!isNumeric(value)) fail(16004, `${name} needs a number for its place, not ${typeName(value)}`)
+  if (!Number.isFinite(place)) fail(31109, `${name} precision must be finite`)
   if (!Number.isInteger(place)) fail(51082, `${name} precision must be a whole number`)
   if (place < -20 || place > 100)
     fail(51083, `cannot apply ${name} with precision value ${place}; must be in [-20, 100]`)

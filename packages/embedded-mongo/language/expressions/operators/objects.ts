@@ -99,6 +99,7 @@ const $setField: Operator = (operand, compiler, name) => {
         literal +
         "'}?",
     )
+  if (literal.includes('\0')) fail(16411, `${name}: field names may not contain null bytes`)
   const input = compiler.compile(given.input)
   const value = name === '$setField' ? compiler.compile(given.value) : () => undefined
   return (scope) => {

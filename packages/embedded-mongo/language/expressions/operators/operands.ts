@@ -113,12 +113,16 @@ export const typeName = (value: unknown): string => {
 
 /** What expressions take for true: all but false, null, nothing and zero. */
 export const isTrue = (value: unknown): boolean =>
-  !(isNullish(value) || value === false || (isNumeric(value) && toNumber(value) === 0))
+  !(isNullish(value) || value === false || (isNumeric(value) && isZero(value)))
+
+const isZero = (value: unknown): boolean =>
+  toNumber(value) === 0 &&
+  (bsonType(value) !== 'Decimal128' || !/[1-9]/.test(String(value).split('E', 1)[0] as string))
 
 /** A whole number that fits into 32 bits, undefined for what is none. */
 export const int32 = (value: unknown): number | undefined => {
   const number = isNumeric(value) ? toNumber(value) : Number.NaN
-  return Number.isInteger(number) && Math.abs(number) <= 2 ** 31 ? number : undefined
+  return Number.isInteger(number) && number >= -(2 ** 31) && number < 2 ** 31 ? number : undefined
 }
 
 /** Loops of expressions ask now and then whether one document has not taken long enough. */

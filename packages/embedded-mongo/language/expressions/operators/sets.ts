@@ -37,8 +37,9 @@ const $setEquals = of(2, many, (values, { collation }, name) => {
 })
 
 const $setIsSubset = of(2, 2, ([a, b], { collation }, name) => {
+  const part = array(a, 17046, name)
   const whole = new ValueSet(array(b, 17042, name), collation)
-  return array(a, 17046, name).every((value) => whole.has(value))
+  return part.every((value) => whole.has(value))
 })
 
 export const sets: Record<string, Operator> = {

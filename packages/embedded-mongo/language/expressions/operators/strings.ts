@@ -1,10 +1,11 @@
 /** Operators on texts. */
 import { Int32 } from 'bson'
 import { fail } from '../../../values/errors.ts'
-import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/values.ts'
+import { isNullish, isNumeric, toNumber } from '../../../values/values.ts'
+import { isDouble } from '../arithmetic.ts'
 import type { Expression, Operator } from '../expression.ts'
 import { compileNamed, int32, many, named, of, one, typeName } from './operands.ts'
-import { asText } from './text.ts'
+import { asText, streamed } from './text.ts'
 
 const LONGEST = 16 * 1024 * 1024
 
@@ -14,8 +15,11 @@ const short = (text: string): string =>
 /** Numbers, dates and what is written like a text; nothing is ''. */
 const lenient = (value: unknown): string => {
   if (isNullish(value)) return ''
+  if (isDouble(value)) return streamed(toNumber(value))
   if (typeof value === 'string' || isNumeric(value) || value instanceof Date) return asText(value)
-  if (['BSONSymbol', 'Code', 'Timestamp'].includes(bsonType(value) ?? '')) return asText(value)
+  if (typeName(value) === 'symbol' || typeName(value) === 'javascript') return asText(value)
+  if (typeName(value) === 'timestamp')
+    return fail(115, 'a timestamp as a text is not supported by this engine')
   return fail(16007, `can't convert from BSON type ${typeName(value)} to String`)
 }
 
@@ -44,8 +48,9 @@ const $substrBytes = of(3, 3, ([value, start, length], _, name) => {
     fail(16034, `${name}:  starting index must be a numeric type (is BSON type ${typeName(start)})`)
   if (!isNumeric(length))
     fail(16035, `${name}:  length must be a numeric type (is BSON type ${typeName(length)})`)
-  const from = Math.trunc(toNumber(start))
-  const count = Math.trunc(toNumber(length))
+  const [from, count] = [start, length].map((given) => Math.trunc(toNumber(given))) as [number, number]
+  if (![from, count].every((number) => Math.abs(number) < 2 ** 63))
+    fail(31109, `${name}: the index or the length is out of range`)
   if (from < 0) fail(50752, `${name}: starting index must be non-negative`)
   if (from >= bytes.length) return ''
   const to = count < 0 ? bytes.length : Math.min(from + count, bytes.length)
@@ -91,7 +96,11 @@ const indexOf = (split: (text: string) => Buffer | string[], codes: [number, num
     const from = position(start, 0, name)
     const to = Math.min(position(end, units.length, name), units.length)
     const part = split(wanted)
-    for (let at = from; at + part.length <= to; at++)
+    for (
+      let at = from;
+      at + part.length <= to && (at < units.length || units.length === 0 || Buffer.isBuffer(units));
+      at++
+    )
       if (part.every((unit: unknown, i: number) => unit === units[at + i])) return new Int32(at)
     return new Int32(-1)
   })
@@ -112,9 +121,7 @@ const $split = of(2, 2, ([value, separator]) => {
       `$split requires an expression that evaluates to a string as a first argument, found: ${typeName(value)}`,
     )
   if (typeof separator !== 'string')
-    return bsonType(separator) === 'BSONRegExp'
-      ? fail(115, '$split by a regular expression is not supported by this engine')
-      : fail(10503900, `$split requires a string as a second argument, found: ${typeName(separator)}`)
+    return fail(10503900, `$split requires a string as a second argument, found: ${typeName(separator)}`)
   if (separator === '') fail(40087, '$split requires a non-empty separator')
   return value.split(separator)
 })
@@ -166,8 +173,6 @@ const replace =
     ) as Record<string, Expression> as { input: Expression; find: Expression; replacement: Expression }
     return (scope) => {
       const [text, from, to] = [input(scope), find(scope), replacement(scope)]
-      if (bsonType(from) === 'BSONRegExp')
-        return fail(115, `${name} of a regular expression is not supported by this engine`)
       if (!isNullish(text) && typeof text !== 'string')
         return fail(10503904, `${name} requires that 'input' be a string, found: ${typeName(text)}`)
       if (!isNullish(from) && typeof from !== 'string')

@@ -16,6 +16,17 @@ const doubleText = (value: number): string => {
   return text
 }
 
+/** As a stream of C++ writes it: 16 digits, `inf`, `nan`. */
+export const streamed = (value: number): string => {
+  if (Number.isNaN(value)) return 'nan'
+  if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf'
+  if (Object.is(value, -0)) return '-0'
+  const magnitude = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)))
+  if (magnitude >= -4 && magnitude < 16) return String(Number(value.toPrecision(16)))
+  const [, digits = '', sign, power = ''] = /^(.*?)\.?0*e([+-])(\d+)$/.exec(value.toExponential(15)) ?? []
+  return `${digits}e${sign}${power.padStart(2, '0')}`
+}
+
 export const asText = (value: unknown): string => {
   if (value instanceof Date) return value.toISOString()
   if (typeof value === 'number') return doubleText(value)

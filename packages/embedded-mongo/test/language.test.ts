@@ -1,0 +1,184 @@
+import assert from 'node:assert/strict'
+import {
+  Binary,
+  type Collection,
+  DBRef,
+  Decimal128,
+  type Document,
+  Double,
+  Int32,
+  Long,
+  ObjectId,
+} from 'mongodb'
+import { engineOfBlock } from '../testing.ts'
+
+const decimal = (text: string) => Decimal128.fromString(text)
+
+describe("the language is MongoDB's", () => {
+  const engine = engineOfBlock()
+  let things: Collection
+  beforeEach(async () => {
+    await engine.db.dropDatabase()
+    things = engine.db.collection('things')
+  })
+
+  /** The value of an expression, with its exact type. */
+  const value = async (expression: unknown): Promise<unknown> => {
+    const options = { promoteValues: false, promoteLongs: false }
+    const [found] = await engine.db.aggregate([{ $documents: [{ r: expression }] }], options).toArray()
+    return found?.r
+  }
+
+  const results: [expression: unknown, result: unknown][] = [
+    [{ $add: [1, new Int32(2 ** 31 - 1)] }, Long.fromNumber(2 ** 31)],
+    [{ $add: [Long.MAX_VALUE, 1] }, new Double(2 ** 63)],
+    [{ $add: [decimal('0.1'), 1] }, decimal('1.1')],
+    [{ $multiply: [decimal('1E6144'), 10] }, decimal('Infinity')],
+    [{ $divide: [decimal('1'), 3] }, decimal('0.3333333333333333333333333333333333')],
+    [{ $round: [2.5, 0] }, new Double(2)],
+    [{ $eq: [Long.fromNumber(1), 1] }, true],
+    [{ $lt: [null, 0] }, true],
+    [{ $lt: [1, 'a'] }, true],
+    [{ $eq: ['$missing', null] }, false],
+    [{ $in: [decimal('1'), [1]] }, true],
+    [
+      {
+        $setUnion: [
+          [3, 1],
+          [Long.fromNumber(1), 2],
+        ],
+      },
+      [new Int32(1), new Int32(2), new Int32(3)],
+    ],
+    [{ $dateAdd: { startDate: new Date('2024-01-31'), unit: 'month', amount: 1 } }, new Date('2024-02-29')],
+    [{ $dateFromString: { dateString: '2024-02-30', onError: 'none' } }, 'none'],
+    [{ $regexFind: { input: 'añb', regex: 'b' } }, { match: 'b', idx: new Int32(2), captures: [] }],
+    [{ $convert: { input: '12', to: 'int' } }, new Int32(12)],
+    [{ $type: '$missing' }, 'missing'],
+    [{ $map: { input: [1], in: '$$this' } }, [new Int32(1)]],
+  ]
+  for (const [expression, expected] of results)
+    it(JSON.stringify(expression).slice(0, 90), async () => {
+      assert.deepEqual(await value(expression), expected)
+    })
+
+  const refusals: [expression: unknown, code: number][] = [
+    [{ $size: '$missing' }, 17124],
+    [{ $divide: [1, 0] }, 2],
+    [{ $nothing: 1 }, 168],
+    [{ $concat: [1, 'a'] }, 16702],
+    [{ $dateFromString: { dateString: '2024-02-30' } }, 241],
+    [{ $range: [0, 2_000_000_000] }, 146],
+    ['$$unknown', 17276],
+  ]
+  for (const [expression, code] of refusals)
+    it(`${JSON.stringify(expression)} is refused with ${code}`, async () => {
+      await assert.rejects(value(expression), (error: { code: unknown }) => Number(error.code) === code)
+    })
+
+  it('stages: counts, groups, samples, fields in arrays, sorts by what documents are', async () => {
+    assert.deepEqual(await things.aggregate([{ $match: {} }, { $count: 'n' }]).toArray(), [])
+    await things.insertMany([
+      { _id: 1 as never, a: [{ b: 1 }, { b: 2 }], g: Long.fromNumber(1) },
+      { _id: 2 as never, g: 1 },
+      { _id: 3 as never, g: null },
+      { _id: 4 as never },
+    ])
+    const run = (...pipeline: Document[]) => things.aggregate(pipeline).toArray()
+    assert.deepEqual(await run({ $addFields: { 'a.c': 0 } }, { $limit: 1 }, { $project: { _id: 0, a: 1 } }), [
+      {
+        a: [
+          { b: 1, c: 0 },
+          { b: 2, c: 0 },
+        ],
+      },
+    ])
+    const groups = await run(
+      { $group: { _id: '$g', n: { $sum: 1 }, all: { $push: '$a' } } },
+      { $sort: { _id: 1 } },
+    )
+    assert.deepEqual(
+      groups.map(({ n, all }) => [n, all.length]),
+      [
+        [2, 0],
+        [2, 1],
+      ],
+    )
+    assert.equal((await run({ $sample: { size: 2_147_483_647 } })).length, 4)
+    await assert.rejects(run({ $sample: { size: -1 } }), { code: 28747 })
+    const joined = {
+      from: 'things',
+      let: { own: '$g' },
+      pipeline: [{ $match: { $expr: { $eq: ['$g', '$$own'] } } }],
+      as: 'same',
+    }
+    assert.deepEqual(
+      (await run({ $lookup: joined })).map(({ same }) => same.length),
+      [2, 2, 1, 1],
+    )
+  })
+
+  it('updates: 64 bits, references, decimals, sets without squares', async () => {
+    const id = new ObjectId()
+    await things.insertOne({
+      _id: 1 as never,
+      long: Long.MAX_VALUE,
+      ref: new DBRef('c', id),
+      d: decimal('9E6144'),
+      list: [],
+    })
+    await things.updateOne(
+      { _id: 1 as never },
+      {
+        $bit: { long: { and: Long.fromString('4611686018427387905') } },
+        $set: { 'ref.$id': 7 },
+        $mul: { d: 10 },
+      },
+    )
+    const found = await things.findOne({ _id: 1 as never }, { promoteLongs: false, promoteValues: false })
+    assert.equal(String(found?.long), '4611686018427387905')
+    assert.equal(Number(found?.ref.oid), 7)
+    assert.equal(String(found?.d), 'Infinity')
+    const many = Array.from({ length: 50_000 }, (_, i) => i)
+    const begun = performance.now()
+    await things.updateOne({ _id: 1 as never }, { $addToSet: { list: { $each: many } } })
+    await things.updateOne({ _id: 1 as never }, { $pullAll: { list: many.slice(1) } as never })
+    assert.deepEqual((await things.findOne({ _id: 1 as never }))?.list, [0])
+    assert.ok(performance.now() - begun < 10_000)
+    await assert.rejects(things.updateOne({ a: 1, $and: [{ a: 2 }] }, { $set: { b: 1 } }, { upsert: true }), {
+      code: 54,
+    })
+  })
+
+  it('queries: existence by truth, bits of binary data, two arrays cannot be sorted by', async () => {
+    await things.insertMany([
+      { _id: 1 as never, b: new Binary(Buffer.of(5)) },
+      { _id: 2 as never, x: [1], y: [2] },
+    ])
+    assert.equal(await things.countDocuments({ b: { $exists: 'yes' as never } }), 1)
+    assert.equal(await things.countDocuments({ b: { $bitsAllSet: [0, 2] } }), 1)
+    await assert.rejects(things.countDocuments({ b: { $bitsAllSet: [2_000_000_000] } }), { code: 2 })
+    await assert.rejects(things.find().sort({ x: 1, y: 1 }).toArray(), { code: 2 })
+  })
+
+  it('a cursor on what was dropped says so', async () => {
+    await things.insertMany(Array.from({ length: 500 }, (_, i) => ({ i })))
+    const cursor = things.find({}, { batchSize: 5 })
+    await cursor.next()
+    await things.drop()
+    await assert.rejects(cursor.toArray(), { code: 175 })
+  })
+
+  it('indexes: two of one key apart by their scope, and what MongoDB refuses', async () => {
+    await things.createIndex({ a: 1 })
+    await assert.rejects(things.createIndex({ a: 1 }, { unique: true }), { code: 86 })
+    await things.createIndex({ a: 1 }, { unique: true, name: 'other' })
+    await assert.rejects(things.createIndex({ b: 1 }, { partialFilterExpression: { b: { $ne: 1 } } }), {
+      code: 67,
+    })
+    await assert.rejects(things.createIndex({ _id: 1 }, { expireAfterSeconds: 1 }), { code: 67 })
+    await assert.rejects(things.createIndex({ c: 1 }, { unique: 'yes' as never }), { code: 14 })
+    for (let i = 3; i < 64; i++) await things.createIndex({ [`f${i}`]: 1 })
+    await assert.rejects(things.createIndex({ last: 1 }), { code: 67 })
+  })
+})
