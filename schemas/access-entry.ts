@@ -24,6 +24,12 @@ export const AccessEntry = closed('AccessEntry', 'Who saw or changed what of an 
   asked: nullable(
     Type.String({ description: 'Of a query, the properties that it asked by; null of anything else' }),
   ),
+  scope: Type.Unsafe<'ehr' | 'readable'>({
+    type: 'string',
+    enum: ['ehr', 'readable'],
+    description:
+      'readable: it was asked in all EHRs that the user may read, this one among them, and they were too many for an entry each',
+  }),
   requestId: Type.String({ description: 'The request, as its answer named it' }),
 })
 export type AccessEntry = Static<typeof AccessEntry>

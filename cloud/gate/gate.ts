@@ -2,8 +2,11 @@ import type { RequestHandler, Response } from 'express'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
 import { QUERY_MS, whenOverdue, withDeadline } from '../../records/store/reading/deadline.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
+
 import { isOfAccounts } from './accounts/routes.ts'
-import { auditAnswer } from './audit/answers.ts'
+import { askedBy, checkNames } from './audit/asked.ts'
+import { auditAnswer } from './audit/audit-answer.ts'
+
 import { distinctValues } from './query/distinct.ts'
 import { checkListFields, type ListQuery, readListQuery, readObjectQuery } from './query/list-query.ts'
 import { newBudget, type QueryRules } from './query/where.ts'
@@ -48,8 +51,10 @@ export function createGate({ open, records, spend, accounts }: GateParts): Reque
       for (const part of parts) await checkWrite(req, part)
       const queries = await readQueries(req, parts, serves)
       if (!open) {
+        const asked = parts.map(askedBy)
+        checkNames(asked)
         await letAdministrate(req)
-        auditAnswer(req, res, parts, records)
+        auditAnswer(req, res, asked, records)
       }
       await inTime(parts, res, async () => {
         if (queries[0]?.distinct !== undefined)

@@ -16,9 +16,10 @@ export const audit = [
       const found = await ehrs.accesses(caller, ehrId, page)
       return pageAs(
         found,
-        ({ at, userId, application, action, type, ids, outcome, asked = null, requestId }) => ({
+        ({ at, userId, application, action, type, ids, outcome, asked = null, requestId, ...about }) => ({
           at: at.toISOString(),
           ...{ userId, application, action, type, ids, outcome, asked, requestId },
+          scope: about.ehrId === ehrId ? ('ehr' as const) : ('readable' as const),
         }),
       )
     },

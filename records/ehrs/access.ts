@@ -9,6 +9,9 @@ export type PlanRight = (typeof PLAN_RIGHTS)[number]
 /** The role of those who read, or read and write, an EHR; its name is its id too. */
 export const ehrRole = (ehrId: string, right: Right): string => `ehr-${ehrId}-${right}`
 
+/** The EHR that a role lets its holders read. */
+export const ehrOfRole = (name: string): string | undefined => /^ehr-(.+)-(?:read|write)$/.exec(name)?.[1]
+
 /** The role of those who read one care plan, write it too, or manage it. */
 export const planRole = (carePlanId: string, right: PlanRight): string => `plan-${carePlanId}-${right}`
 

@@ -26,9 +26,6 @@ export type Key<T> = { id: string } & {
 type Audited = Pick<Resource<TObject, string>, 'collection' | 'ehr'>
 type What = Pick<Access, 'action' | 'asked'>
 
-/** Ids in one audit entry. */
-const MOST_IDS = 1000
-
 /** The audit entries of an access to records: one for each EHR that they belong to, of which the caller is told. */
 export function accessesOf(
   audited: Audited,
@@ -46,16 +43,14 @@ export function accessesOf(
     byEhr.set(ehrId, ids)
     if (ehrId !== null) caller.onAccess?.(ehrId)
   }
-  return [...byEhr].flatMap(([ehrId, ids]) =>
-    chunks(ids).map((ids) => ({
-      ...who(caller),
-      ...what,
-      ehrId,
-      type: collection,
-      ids,
-      outcome: 'done' as const,
-    })),
-  )
+  return [...byEhr].map(([ehrId, ids]) => ({
+    ...who(caller),
+    ...what,
+    ehrId,
+    type: collection,
+    ids,
+    outcome: 'done' as const,
+  }))
 }
 
 /** The audit entry of an access that showed and changed nothing; the EHR is the one that was asked for. */
@@ -79,8 +74,3 @@ export function recordKeyOf({ collection, ehr }: Audited, record: { id: string }
 const who = ({ requestId, userId, application }: Caller) => ({ requestId, userId, application })
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
-
-function chunks(ids: string[]): string[][] {
-  const count = Math.ceil(ids.length / MOST_IDS)
-  return Array.from({ length: count }, (_, i) => ids.slice(i * MOST_IDS, (i + 1) * MOST_IDS))
-}

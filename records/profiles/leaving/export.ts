@@ -1,4 +1,5 @@
 import type { Collection, Db, Filter } from 'mongodb'
+import { scopesWith } from '../../store/audit/scopes.ts'
 import { type Caller, permitted } from '../../store/documents/caller.ts'
 import { accessesOf } from '../../store/resource.ts'
 import type { Records } from '../../store/writing/transaction.ts'
@@ -62,7 +63,10 @@ export async function* exportPerson(records: Records, caller: Caller, mvUid: str
       yield line(kind, document)
     }
   }
-  const accesses = keptIn(records.db, 'audit.entries').find({ ehrId: { $in: ehrIds } }, atLeisure)
+  const accesses = keptIn(records.db, 'audit.entries').find(
+    { ehrId: { $in: [...ehrIds, ...(await scopesWith(records.db, ehrIds))] } },
+    atLeisure,
+  )
   for await (const entry of accesses) yield line('access', entry)
 }
 

@@ -6,7 +6,7 @@ export interface Access {
   userId: string
   application: string
   action: 'create' | 'read' | 'query' | 'update' | 'delete'
-  /** The EHR whose data it was; null when the request named none. */
+  /** The EHR whose data it was, or a scope of many (scopes.ts); null when the request named none. */
   ehrId: string | null
   /** The kind of record: its collection. */
   type: string
@@ -95,6 +95,32 @@ function cleaned(access: Access): Access {
     ids: access.ids.map(storable),
     ...(access.asked === undefined ? {} : { asked: storable(access.asked) }),
   }
+}
+
+/** Ids in one entry. */
+const MOST_IDS = 1000
+
+/** What one request did to one kind of records of one EHR, as one access, however often it is said. */
+export function onePerKind(accesses: readonly Access[]): Access[] {
+  if (accesses.length < 2) return [...accesses]
+  const merged = new Map<string, Access & { known: Set<string>; asks: Set<string> }>()
+  for (const access of accesses) {
+    const { requestId, userId, ehrId, type, action, outcome, ids, asked } = access
+    const key = [requestId, userId, ehrId, type, action, outcome].join('\n')
+    const one = merged.get(key) ?? { ...access, known: new Set<string>(), asks: new Set<string>() }
+    for (const id of ids) one.known.add(id)
+    if (asked !== undefined) one.asks.add(asked)
+    merged.set(key, one)
+  }
+  return [...merged.values()].flatMap(({ known, asks, ...access }) => {
+    const said = asks.size > 0 ? { ...access, asked: [...asks].join('; ') } : access
+    return chunks([...known]).map((ids) => ({ ...said, ids }))
+  })
+}
+
+function chunks(ids: string[]): string[][] {
+  const count = Math.max(1, Math.ceil(ids.length / MOST_IDS))
+  return Array.from({ length: count }, (_, i) => ids.slice(i * MOST_IDS, (i + 1) * MOST_IDS))
 }
 
 /** Links accesses behind a head; gives the entries and the new head, and changes nothing. */

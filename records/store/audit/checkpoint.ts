@@ -1,5 +1,6 @@
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { endOfChain, type Head, macOf, placeOf, START, sameMac, startOfChain } from './chain.ts'
+import { scopesOf } from './scopes.ts'
 import { entriesOf } from './trail.ts'
 
 /** Where a chain begins since its older entries were removed: behind this head. */
@@ -52,7 +53,14 @@ export async function removeEntriesBefore(db: Db, key: string, moment: Date): Pr
     const from = batch < BATCH ? endOfChain(chain) : startOfChain(chain)
     first = await entries.findOne({ _id: { $gt: from } }, { sort: { _id: 1 } })
   }
+  await removeScopesBefore(db, moment)
   return removed
+}
+
+/** Scopes that no entry is about any more. */
+async function removeScopesBefore(db: Db, moment: Date): Promise<void> {
+  for await (const { _id } of scopesOf(db).find({ usedAt: { $lt: moment } }, { projection: { _id: 1 } }))
+    if (!(await entriesOf(db).findOne({ ehrId: _id }))) await scopesOf(db).deleteOne({ _id })
 }
 
 async function shorten(

@@ -3,15 +3,21 @@ import { createGroups } from '../batching/group.ts'
 import { periodically } from '../batching/periodically.ts'
 import { after, decodeCursor } from '../reading/cursor.ts'
 import { type Page, type PageOf, paged } from '../reading/listing.ts'
-import type { Access, AuditEntry } from './chain.ts'
+import { type Access, type AuditEntry, onePerKind } from './chain.ts'
 import { type Lane, type Lanes, openLanes } from './lanes.ts'
 import { register, signHeads } from './registry.ts'
+import { scopeIndexes, scopeKeeper, scopesWith } from './scopes.ts'
 
 export type { Access, AuditEntry } from './chain.ts'
 
 export interface Audit {
-  /** Writes accesses together with those of other requests; resolves when they are on disk. */
+  /**
+   * Writes accesses together with those of other requests, what is said of the same EHR and kind as one entry; resolves
+   * when they are on disk.
+   */
   record(...accesses: Access[]): Promise<void>
+  /** What stands for many EHRs in the place of one. */
+  scopeOf(ehrIds: readonly string[]): Promise<string>
   /** Writes accesses in a transaction. */
   inTransaction(session: ClientSession): AuditInTransaction
   /** Waits for what is being written, and signs the last heads. */
@@ -40,6 +46,7 @@ export const entriesOf = (db: Db): Collection<AuditEntry> =>
 
 export const auditIndexes: Record<string, IndexDescription[]> = {
   'audit.entries': [{ key: { ehrId: 1, at: -1, _id: -1 }, name: 'ehrId_at' }],
+  'audit.scopes': scopeIndexes,
 }
 
 const SIGN_EVERY_MS = 1000
@@ -72,14 +79,15 @@ export async function openAudit(options: AuditOptions): Promise<Audit> {
   })
   const signing = signRegularly(options, instance, lanes)
   return {
-    record: (...accesses) => groups.add(accesses),
+    record: (...accesses) => groups.add(onePerKind(accesses)),
+    scopeOf: scopeKeeper(db, clock),
     inTransaction(session) {
       let lane: Lane | undefined
       return {
         async write(accesses) {
           if (accesses.length === 0) return
           lane ??= await lanes.take()
-          await entries.insertMany(lane.link(accesses, clock()), { session })
+          await entries.insertMany(lane.link(onePerKind(accesses), clock()), { session })
         },
         settle(outcome) {
           if (lane) lanes.give(lane, outcome)
@@ -112,14 +120,25 @@ function signRegularly({ db, key, clock, onFault }: AuditOptions, instance: numb
   }
 }
 
-/** Who saw and changed an EHR's data, newest first: the subject's view. @throws MalformedRequest for a cursor that it did not give out */
+/**
+ * Who saw and changed an EHR's data, newest first: the subject's view. What was asked of many EHRs at once is in it too.
+ * @throws MalformedRequest for a cursor that it did not give out
+ */
 export async function listAccess(db: Db, ehrId: string, page: PageOf): Promise<Page<AuditEntry>> {
   const from = page.cursor === undefined ? {} : after('at', -1, decodeCursor('audit', page.cursor))
-  const found = await entriesOf(db)
-    .find({ ehrId, ...from })
-    .sort({ at: -1, _id: -1 })
-    .limit(page.limit + 1)
-    .toArray()
-  const total = page.count ? await entriesOf(db).countDocuments({ ehrId }) : undefined
+  const kept = [{ ehrId }, { ehrId: { $in: await scopesWith(db, [ehrId]) } }]
+  const pages = kept.map((where) =>
+    entriesOf(db)
+      .find({ ...where, ...from })
+      .sort({ at: -1, _id: -1 })
+      .limit(page.limit + 1)
+      .toArray(),
+  )
+  const found = (await Promise.all(pages)).flat().sort(newestFirst)
+  const counts = page.count ? kept.map((where) => entriesOf(db).countDocuments(where)) : undefined
+  const total = counts && (await Promise.all(counts)).reduce((sum, one) => sum + one)
   return paged('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
 }
+
+const newestFirst = (a: AuditEntry, b: AuditEntry): number =>
+  b.at.getTime() - a.at.getTime() || (a._id < b._id ? 1 : -1)

@@ -3,6 +3,7 @@ import { withoutDeadline } from '../reading/deadline.ts'
 import { type AuditEntry, entryMac, type Head, placeOf, sameMac } from './chain.ts'
 import { beginningOf, shortenedChains } from './checkpoint.ts'
 import { type Instance, instancesOf, openingOf, sealOf } from './registry.ts'
+import { scopeId, scopesOf } from './scopes.ts'
 import { entriesOf } from './trail.ts'
 
 /** What a verification found. */
@@ -52,6 +53,7 @@ async function verify(
     const heads = await verifyRegistry(db, key, verdict)
     for (const chain of await shortenedChains(db)) await beginning(db, key, chain)
     await verifyChains(db, key, heads, verdict, onProgress)
+    await verifyScopes(db)
     for (const [chain, head] of heads) {
       const { sequence } = await beginning(db, key, chain)
       if (sequence < head.sequence) throw new Broken(chain, `all entries after ${sequence} are missing`)
@@ -117,6 +119,21 @@ async function verifyChains(
     if (onProgress && verdict.entries % REPORT_EVERY === 0) onProgress({ entries: verdict.entries, of })
   }
   end()
+}
+
+/** Checks that the sets of EHRs are those that the entries are about: an entry's mac covers the set's id. */
+async function verifyScopes(db: Db): Promise<void> {
+  for await (const { _id, ehrIds } of scopesOf(db).find())
+    if (await ours(_id, () => scopeId(ehrIds) !== _id)) throw new Broken(_id, 'its EHRs were changed')
+  const about = { ehrId: { $gt: 'ehrs-', $lt: 'ehrs.' } }
+  const known = scopesOf(db)
+  let last = ''
+  for await (const { _id, ehrId } of entriesOf(db).find(about).sort({ ehrId: 1 })) {
+    if (ehrId === null || ehrId === last) continue
+    last = ehrId
+    if (!(await known.findOne({ _id: ehrId }, { projection: { _id: 1 } })))
+      throw new Broken(_id, 'the EHRs that it is about are missing')
+  }
 }
 
 /** Somebody who changes a database may put anything into it. */

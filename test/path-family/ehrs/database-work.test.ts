@@ -47,7 +47,7 @@ describe('the work of the database for care plans', () => {
       [events]: ['Event', 'Event'],
       [`${events}/${eventId}`]: ['Event'],
       [`${events}/careplan/${planId}`]: ['Event', 'Event'],
-      [`/ehr/${ehrId}/audit`]: ['Ehr', 'audit.entries'],
+      [`/ehr/${ehrId}/audit`]: ['Ehr', 'audit.entries', 'audit.entries', 'audit.scopes'],
       '/ehr': ['Ehr'],
     }
     ok(await patient.call('GET', '/ehr'))

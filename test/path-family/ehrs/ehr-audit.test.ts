@@ -55,7 +55,7 @@ describe('the audit of an EHR', () => {
     assert.deepEqual(seen, {
       userId: nurse.mvUid,
       application: 'path family',
-      ...{ action: 'read', type: 'CarePlan', ids: [planId], outcome: 'done', asked: null },
+      ...{ action: 'read', type: 'CarePlan', ids: [planId], outcome: 'done', asked: null, scope: 'ehr' },
       requestId: 'the-look-of-the-nurse',
     })
     assert.deepEqual([own?.userId, own?.type], [patient.mvUid, 'Ehr'])

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { engineOfBlock } from '@health-record-service/embedded-mongo/testing'
+
 import { removeEntriesBefore } from '../../../records/store/audit/checkpoint.ts'
 import { listAccess } from '../../../records/store/audit/trail.ts'
 import { type Progress, verifyAudit } from '../../../records/store/audit/verifier.ts'
+import { newId } from '../../../records/store/documents/ids.ts'
 import { callerOf, KEY, noteStore, openRecords, type TestRecords } from '../../harness/test-records.ts'
 
 const subject = callerOf('subject')
@@ -25,7 +27,8 @@ describe('records/audit', () => {
 
   const entries = () => opened.db.collection<Entry>('audit.entries')
   const verify = () => verifyAudit(opened.db, KEY)
-  const note = (ehrId = 'e') => opened.notes.create(subject, { ehrId, text: 't' }, permissions)
+  const note = (ehrId = 'e') =>
+    opened.notes.create({ ...subject, requestId: newId() }, { ehrId, text: 't' }, permissions)
 
   /** Some writes and reads, on several lanes. */
   async function work(ehrId = 'e') {

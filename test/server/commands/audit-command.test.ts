@@ -40,7 +40,8 @@ describe('the audit of a service that has stopped', function suite() {
 
   const write = (client: MongoClient, clock = () => new Date()) =>
     openAudit({ db: client.db(), key: config.auditKey, clock, onFault: () => {} }).then(async (audit) => {
-      await audit.record(access, access, access)
+      const requests = ['first', 'second', 'third']
+      await audit.record(...requests.map((requestId) => ({ ...access, requestId })))
       await audit.close()
     })
 

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { newPlan, newPressure } from '../harness/care/by-class-family.ts'
+import { classesOf } from '../harness/clients/class-family.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { request, service } from '../harness/service/service.ts'
+
+/** Requests that would fill somebody's audit, or keep the service busy with it. */
+describe('attack: a flood of entries in an audit', () => {
+  let patient: Person
+  let stranger: Person
+  let ehrId: string
+  let carePlanId: string
+
+  before(async () => {
+    ;[patient, stranger] = await Promise.all([newPerson(), newPerson()])
+    ;({ ehrId, carePlanId } = await newPlan(patient))
+  })
+
+  /** What some work leaves in the audit of the patient's EHR. */
+  async function entriesOf(work: () => PromiseLike<unknown>) {
+    const entries = service.db.collection('audit.entries')
+    const known = await entries.countDocuments({ ehrId })
+    await work()
+    return (await entries.find({ ehrId }).sort({ at: 1, _id: 1 }).toArray()).slice(known)
+  }
+  const query = (where: object, asker = stranger) =>
+    request().post('/1/classes/Goal').set(asker.headers).send({ _method: 'GET', where }).timeout(5_000)
+
+  it('by one query that names an EHR again and again', async () => {
+    const thousand = Array<string>(1_000).fill(ehrId)
+    for (const where of [
+      { ehrId: { $in: thousand } },
+      { $or: Array.from({ length: 100 }, () => ({ ehrId })) },
+      { $and: [{ ehrId: { $in: thousand } }, { $or: [{ ehrId }, { carePlanId }] }] },
+    ]) {
+      const entries = await entriesOf(() => query(where).expect(200))
+      assert.deepEqual(
+        entries.map(({ type, outcome, userId }) => [type, outcome, userId]),
+        [['Goal', 'denied', stranger.mvUid]],
+      )
+    }
+    await query({ ehrId: { $in: Array(4_900).fill(ehrId) } }).expect(400)
+  })
+
+  it('by the parts of a batch', async () => {
+    const part = { method: 'GET', path: '/1/classes/Goal', body: { where: { ehrId } } }
+    const entries = await entriesOf(() => classesOf(stranger).batch(Array(50).fill(part)).expect(200))
+    assert.equal(entries.length, 1)
+    const read = { method: 'GET', path: `/1/classes/CarePlan/${carePlanId}` }
+    const seen = await entriesOf(() => classesOf(patient).batch(Array(50).fill(read)).expect(200))
+    assert.deepEqual(
+      seen.map(({ action, ids }) => [action, ids]),
+      [['read', [carePlanId]]],
+    )
+  })
+
+  it('by names beyond number, in one query, its subqueries or the parts of a batch', async () => {
+    const ids = (from: number, count: number) => Array.from({ length: count }, (_, i) => `ehr${from + i}`)
+    await query({ ehrId: { $in: ids(0, 100) } }).expect(200)
+    await query({ ehrId: { $in: ids(0, 101) } }).expect(400)
+    await query({ $or: [{ ehrId: { $in: ids(0, 60) } }, { carePlanId: { $in: ids(60, 60) } }] }).expect(400)
+    const goals = { className: 'Goal', where: { ehrId: { $in: ids(0, 101) } } }
+    await query({ name: { $select: { key: 'name', query: goals } } }).expect(400)
+    const parts = [0, 60].map((from) => ({
+      method: 'GET',
+      path: '/1/classes/Goal',
+      body: { where: { ehrId: { $in: ids(from, 60) } } },
+    }))
+    await classesOf(stranger).batch(parts).expect(400)
+  })
+
+  it('by writes that are refused', async () => {
+    const part = { method: 'POST', path: '/1/classes/BloodPressure', body: newPressure(carePlanId) }
+    const entries = await entriesOf(() => classesOf(stranger).batch(Array(50).fill(part)).expect(200))
+    assert.deepEqual(
+      entries.map(({ action, type, outcome }) => [action, type, outcome]),
+      [['create', 'BloodPressure', 'denied']],
+    )
+  })
+})
