@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { newPlan, newPressure } from '../harness/care/by-class-family.ts'
-import { classesOf } from '../harness/clients/class-family.ts'
+import { classesOf } from '../harness/clients/class-client.ts'
 import { newPerson, type Person } from '../harness/people/people.ts'
 import { request, service } from '../harness/service/service.ts'
 
