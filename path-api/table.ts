@@ -15,6 +15,7 @@ import { dataExport } from './resources/export.ts'
 import { goals } from './resources/goal.ts'
 import { health } from './resources/health.ts'
 import { login } from './resources/logins.ts'
+import { measurements } from './resources/measurements.ts'
 import { network } from './resources/network.ts'
 import { participants } from './resources/participant.ts'
 import { password } from './resources/password.ts'
@@ -52,6 +53,7 @@ export const table: readonly Operation[] = [
   ...participants,
   ...carePlanSettings,
   ...events,
+  ...measurements,
   ...carePlanHistory,
   ...carePlanTemplates,
 ]

@@ -4,9 +4,13 @@ import { CarePlan, Goal, Task } from './care-plans/contents/plan-kinds.ts'
 import { Participation } from './care-plans/participants/participants.ts'
 import { PlanSettings } from './care-plans/settings.ts'
 import { Event } from './events/event.ts'
+import { BloodGlucose } from './measurements/kinds/blood-glucose.ts'
 import { BloodPressure } from './measurements/kinds/blood-pressure.ts'
 import { BodyMassIndex } from './measurements/kinds/body-mass-index.ts'
 import { BodyTemperature } from './measurements/kinds/body-temperature.ts'
+import { BodyWeight } from './measurements/kinds/body-weight.ts'
+import { HeartRate } from './measurements/kinds/heart-rate.ts'
+import { OxygenSaturation } from './measurements/kinds/oxygen-saturation.ts'
 import { type ClassKind, type Kind, kind } from './registered/kind.ts'
 import { payloadViolations } from './registered/payload.ts'
 
@@ -32,6 +36,10 @@ export const classes = {
   BloodPressure,
   BodyMassIndex,
   BodyTemperature,
+  BodyWeight,
+  HeartRate,
+  OxygenSaturation,
+  BloodGlucose,
 } satisfies Record<string, object>
 
 export type ClassName = keyof typeof classes

@@ -1,7 +1,7 @@
 import type Parse from 'parse/node'
 import { closeObject } from '../../records/care-plans/close-object.ts'
 import type { ClassKind } from '../../records/registered/kind.ts'
-import { alreadyClosed, derivedOf, updateFaults } from '../../records/registered/rules.ts'
+import { alreadyClosed, derivedNames, derivedOf, updateFaults } from '../../records/registered/rules.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { callerOf } from '../request/caller.ts'
@@ -44,6 +44,7 @@ function writeTogether(
   for (const name of together)
     if (name in values) object.set(name, object.get(name))
     else object.unset(name)
+  for (const name of derivedNames(kind)) object.unset(name)
   object.set(attributesOf(derivedOf(kind, values)))
 }
 

@@ -17,7 +17,7 @@ interface About {
   /** The clause of the specification that asks for them. */
   source: string
   /** Of these the specification says nothing. History and restoring never are in it. */
-  extra?: readonly PlainOperation[]
+  extra?: readonly PlainOperation[] | undefined
   /** Those that the kind has in its own way. */
   without?: readonly PlainOperation[]
   /** The name of the path's parameter for one record. */
@@ -59,7 +59,8 @@ interface Made {
 export function registered(kind: ClassKind, path: string, about: About): Operation[] {
   const { source, parameter, descriptions = {}, without = [], extra = [] } = about
   const ofEhr = kind.registeredIn === 'EHR'
-  const shownBy = (record: object) => fieldsOf(kind.resource.properties, record) as Shown
+  const shownBy = (record: object) =>
+    fieldsOf(kind.resource.properties, { ...record, compositionId: (record as Shown).id }) as Shown
   const made: Made = {
     kind,
     paths: {
@@ -87,15 +88,17 @@ export function registered(kind: ClassKind, path: string, about: About): Operati
 /** Of these no clause of the specification speaks. */
 const BEYOND: readonly PlainOperation[] = ['history', 'restore']
 
+const plural = (noun: string): string => `${noun}${/[sx]$/.test(noun) ? 'es' : 's'}`
+
 const textIn = (params: object, name: string): string => (params as Record<string, string>)[name] ?? ''
 
 const plain: Record<PlainOperation, (made: Made) => Operation> = {
   list: ({ kind, paths, records, about, shown }) =>
     list({
       ...about('list'),
-      id: `list${kind.name}s`,
+      id: `list${plural(kind.name)}`,
       path: paths.all,
-      summary: `List the ${kind.noun}s of an EHR`,
+      summary: `List the ${plural(kind.noun)} of an EHR`,
       access: 'ehr:read',
       query: rangeOf(kind),
       item: kind.resource,

@@ -1,10 +1,12 @@
-import { type TObject, type TProperties, type TString, Type } from '@sinclair/typebox'
-import { text } from '../../schemas/common.ts'
+import { type TObject, type TProperties, type TSchema, type TString, Type } from '@sinclair/typebox'
+import { closed, text } from '../../schemas/common.ts'
 import { SourceEnum } from '../../schemas/enum.ts'
-import { time } from '../../schemas/forms/fields.ts'
+import { derived, time } from '../../schemas/forms/fields.ts'
 import { type AnyForms, forms } from '../../schemas/forms/forms.ts'
-import type { Rules } from '../registered/kind.ts'
-import { type ClassKind, kind } from '../registered/kind.ts'
+import type { Violation } from '../../schemas/violation.ts'
+import { type ClassKind, kind, type Rules, type Values } from '../registered/kind.ts'
+import { ownUnits, type Quantity, quantityFields, quantityViolations, quantityWarnings } from './quantity.ts'
+import { allOrNone } from './together.ts'
 
 /** What every measurement has. */
 const common = {
@@ -14,6 +16,19 @@ const common = {
   source: Type.Optional(SourceEnum),
 }
 
+const warning = Type.Object(
+  {
+    path: Type.String({ description: 'The field', examples: ['systolic'] }),
+    code: Type.String({ description: 'A name for programs', examples: ['unusual'] }),
+    message: Type.String({ description: 'In words', examples: ['lies outside of 70 to 250 mm[Hg]'] }),
+  },
+  { additionalProperties: false, description: 'What is unusual about a value' },
+)
+
+const warnings = derived(
+  Type.Array(warning, { default: [], description: 'What is unusual about it; it is stored all the same' }),
+)
+
 const byTime = { sort: 'timestamp', order: 'desc' } as const
 
 interface Measurement {
@@ -21,9 +36,18 @@ interface Measurement {
   noun: string
   description: string
   words: ClassKind['words']
-  /** Its own fields, with their units and ranges. */
-  fields: TProperties
-  rules: Rules
+  /** What is measured; each has a field for its unit, and one for the value in its own unit. */
+  quantities?: Record<string, Quantity>
+  /** Those quantities that the class family's clients may leave out. */
+  optional?: readonly string[]
+  /** Its other fields. */
+  fields?: TProperties
+  /** What quantities and fields cannot say. */
+  rules?: Partial<Rules>
+  /** What is unusual about it, beside its quantities. */
+  warnings?(values: Values): Violation[]
+  /** Of the optional ones those that the path family demands. */
+  requiredInPath?: readonly string[]
   /** Needed when the examples of the fields do not fit together. */
   examples?: readonly object[]
 }
@@ -36,19 +60,49 @@ type MeasurementForms = Omit<AnyForms, 'record'> & {
 const formsOf = forms as unknown as (about: object) => MeasurementForms
 
 /** A kind of measurement: it is registered in a care plan, by the time at which it was taken. */
-export const measurement = ({ words, rules, fields, ...about }: Measurement) =>
-  kind(
-    formsOf({
-      ...about,
-      registeredIn: 'plan',
-      namesPlan: true,
-      ehrFollows: true,
-      example: 'm4RtYu78Io',
-      fields: { ...common, ...fields },
-    }),
+export function measurement({ words, ...definition }: Measurement) {
+  const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...about } = definition
+  const measured = Object.entries(quantities).map(([name, quantity]) =>
+    quantityFields(name, quantity, !optional.includes(name)),
+  )
+  const made = formsOf({
+    ...about,
+    registeredIn: 'plan',
+    namesPlan: true,
+    ehrFollows: true,
+    example: 'm4RtYu78Io',
+    fields: Object.assign({ ...common }, ...measured, fields, { warnings }),
+  })
+  const { properties, $id = '' } = made.resource
+  const compositionId = { ...properties.id, description: 'The same id, as that of a composition' } as TSchema
+  return kind(
+    { ...made, resource: closed($id, about.description, { ...properties, compositionId }) },
     {
       words,
-      rules,
+      rules: rulesOf(definition),
       lists: { ofEhr: { by: ['ehrId'], ...byTime }, ofPlan: { by: ['carePlanId'], ...byTime } },
     },
   )
+}
+
+function rulesOf({ quantities = {}, rules = {}, warnings }: Omit<Measurement, 'words'>): Rules {
+  const all = Object.entries(quantities)
+  const each = (judge: typeof quantityWarnings, values: Values) =>
+    all.flatMap(([name, quantity]) => judge(quantity, name, values[name], values[`${name}Unit`]))
+  return {
+    together: [...all.flatMap(([name]) => [name, `${name}Unit`]), ...(rules.together ?? [])],
+    missing: (values) => [
+      ...all.flatMap(([name]) => allOrNone(values, [name, `${name}Unit`])),
+      ...(rules.missing?.(values) ?? []),
+    ],
+    violations: (values, changed) => [
+      ...each(quantityViolations, values),
+      ...(rules.violations?.(values, changed) ?? []),
+    ],
+    derived: (values) => ({
+      ...ownUnits(quantities, values),
+      ...rules.derived?.(values),
+      warnings: [...each(quantityWarnings, values), ...(warnings?.(values) ?? [])],
+    }),
+  }
+}

@@ -1,5 +1,13 @@
 /** A kind of quantity; only units of the same kind convert into each other. */
-export type Kind = 'pressure' | 'temperature' | 'mass' | 'length' | 'bodyMassIndex'
+export type Kind =
+  | 'pressure'
+  | 'temperature'
+  | 'mass'
+  | 'length'
+  | 'bodyMassIndex'
+  | 'frequency'
+  | 'fraction'
+  | 'glucose'
 
 interface Unit {
   /** The UCUM code. */
@@ -26,6 +34,10 @@ const UNITS: readonly Unit[] = [
   { code: '[in_i]', kind: 'length', aliases: ['in'], factor: 0.0254 },
   { code: '[ft_i]', kind: 'length', aliases: ['ft'], factor: 0.3048 },
   { code: 'kg/m2', kind: 'bodyMassIndex', aliases: ['kg/m^2'], factor: 1 },
+  { code: '/min', kind: 'frequency', aliases: ['{beats}/min', 'beats/min', 'bpm'], factor: 1 },
+  { code: '%', kind: 'fraction', aliases: ['percent'], factor: 1 },
+  { code: 'mmol/L', kind: 'glucose', factor: 1 },
+  { code: 'mg/dL', kind: 'glucose', factor: 1 / 18.016 },
 ]
 
 const byName = new Map(

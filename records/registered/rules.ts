@@ -85,12 +85,17 @@ export function judgeChange<T extends object>(kind: ClassKind, now: T, next: T):
     ...kind.rules.violations(after, changed),
     ...(closedBefore ? [alreadyClosed] : []),
   ])
-  return { ...next, ...kind.rules.derived?.(after) }
+  const sent = Object.entries(next).filter(([name]) => !derivedNames(kind).includes(name))
+  return { ...Object.fromEntries(sent), ...kind.rules.derived?.(after) } as T
 }
+
+/** What the service adds; what follows no longer is gone. */
+export const derivedNames = ({ fields }: Pick<ClassKind, 'fields'>): string[] =>
+  namesOf(fields, 'derived', 'internal')
 
 /** What a client has written of a record: neither what the service derives, nor its id and times. */
 function written({ place, fields }: ClassKind, record: object): Record<string, unknown> {
-  const ours = namesOf(fields, 'derived', 'internal')
+  const ours = derivedNames({ fields })
   return Object.fromEntries(
     Object.entries(record).filter(
       ([name, value]) => value !== undefined && (name in place || (name in fields && !ours.includes(name))),

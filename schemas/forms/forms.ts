@@ -62,6 +62,8 @@ export interface About<R extends RegisteredIn, N extends NamesPlan<R>, P extends
   namesPlan?: N
   /** Whether the class family's clients may leave out the EHR, since the care plan tells it. */
   ehrFollows?: boolean
+  /** Fields that may be absent from older records and the class family, but not from the path family's body. */
+  requiredInPath?: readonly string[]
   /** Whole examples without the place; needed when the examples of the fields do not fit together. */
   examples?: readonly object[]
 }

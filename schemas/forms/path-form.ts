@@ -27,13 +27,18 @@ type MayBeNull<P extends TProperties> = {
 export const bodyForm = <P extends TProperties>(properties: P) =>
   mapOptional(properties, (schema) => Type.Optional(nullable(schema))) as MayBeNull<P>
 
+const required = (schema: TSchema): TSchema => {
+  const { [OptionalKind]: _, ...rest } = schema as TSchema & { [OptionalKind]?: string }
+  return rest as TSchema
+}
+
 const mapped = (properties: TProperties, map: (schema: TSchema, name: string) => TSchema): TProperties =>
   Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, map(schema, name)]))
 
 const mapOptional = (properties: TProperties, map: (schema: TSchema) => TSchema): TProperties =>
   mapped(properties, (schema) => {
-    const { [OptionalKind]: optional, ...plain } = schema as TSchema & { [OptionalKind]?: string }
-    return optional ? map(plain as TSchema) : schema
+    const plain = required(schema)
+    return OptionalKind in schema ? map(plain) : schema
   })
 
 type Shown<P extends TProperties> = OrNull<Without<P, 'internal'>>
@@ -66,6 +71,9 @@ interface About<L extends TProperties, P extends TProperties> {
   /** What a client may write of it and the service adds; of the place, what its paths do not say. */
   fields: P
   example: string
+  requiredInPath?: readonly string[]
+  /** Whole ones, where those of the fields do not fit together. */
+  examples?: readonly object[]
 }
 
 export function pathForms<L extends TProperties, P extends TProperties>({
@@ -75,10 +83,15 @@ export function pathForms<L extends TProperties, P extends TProperties>({
   place,
   fields,
   example,
+  requiredInPath = [],
+  examples,
 }: About<L, P>): PathForms<L, P> {
   const own = { ...id(`the ${noun}`), examples: [example] }
-  const given = without(fields, 'closing', 'status', 'derived', 'internal')
-  const written = bodyForm(without(fields, 'derived', 'internal') as TProperties)
+  const inBody: TProperties = mapped(fields, (schema, field) =>
+    requiredInPath.includes(field) ? required(schema) : schema,
+  )
+  const given = without(inBody, 'closing', 'status', 'derived', 'internal')
+  const written = bodyForm(without(inBody, 'derived', 'internal'))
   const resource = {
     ...{ id: own, version: version() },
     ...shownForm(place),
@@ -89,11 +102,13 @@ export function pathForms<L extends TProperties, P extends TProperties>({
     ...mapped(staying(fields), stays),
     id: Type.Optional({ ...own, description: `Id of the ${noun}: the one in the path` }),
   }
+  const plan = 'carePlanId' in fields && { carePlanId: fields.carePlanId?.examples?.[0] }
+  const whole = examples && { examples: examples.map((example) => ({ ...example, ...plan })) }
   const complete = `A complete ${noun}: what is left out is removed`
   return {
     resource: closed(`${name}Resource`, description, resource),
-    body: closed(`${name}Body`, `A new ${noun}`, bodyForm(given as TProperties)),
-    replacement: closed(`${name}Replacement`, complete, replacement),
+    body: { ...closed(`${name}Body`, `A new ${noun}`, bodyForm(given)), ...whole },
+    replacement: { ...closed(`${name}Replacement`, complete, replacement), ...whole },
   } as unknown as PathForms<L, P>
 }
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import type { TObject } from '@sinclair/typebox'
 import { exampleOf } from '../../path-api/documentation/example.ts'
-import type { Operation } from '../../path-api/operation/operation.ts'
+import { namesIn, type Operation } from '../../path-api/operation/operation.ts'
 import { table } from '../../path-api/table.ts'
+import { type ClassName, isClassName } from '../../records/kinds.ts'
 import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../harness/care/cast.ts'
+import { addition, exampleBody, exampleChange } from '../harness/care/examples.ts'
 import { call, ok } from '../harness/clients/path-client.ts'
 
 const ofEhrs = table.filter(({ path }) => /^\/(ehr|med)\b/.test(path))
@@ -25,6 +27,7 @@ describe('who may do what with an EHR in the path family', function () {
   let cast: Cast
   /** For all calls that can be repeated, be it that they are refused. */
   let shared: Ids
+  const records = new Map<ClassName, string>()
   before(async () => {
     cast = await newCast()
     shared = await cast.furnished()
@@ -46,6 +49,25 @@ describe('who may do what with an EHR in the path family', function () {
     return as(operation.method.toUpperCase(), path, bodyOf(operation, ids))
   }
 
+  /** Those of a plan with all that is in it; of a kind that is like any other a record is all that it takes. */
+  async function idsFor({ kind, path }: Operation, once: boolean): Promise<Ids> {
+    const own = namesIn(path).find((name) => !(name in shared))
+    if (own === undefined || !isClassName(kind)) return once ? cast.furnished() : shared
+    const id = (!once && records.get(kind)) || (await newRecord(kind))
+    if (!once) records.set(kind, id)
+    return { ...shared, [own]: id }
+  }
+
+  /** With a former version. */
+  async function newRecord(kind: ClassName): Promise<string> {
+    const { ehrId } = cast.patient
+    const path = addition(kind)?.path.replace('{ehrId}', ehrId)
+    const body = { ...exampleBody(kind), carePlanId: shared.careplanId }
+    const { id } = ok(await cast.patient.call('POST', `${path}`, body), 201)
+    ok(await cast.patient.call('PUT', `${path}/${id}`, { ...body, ...exampleChange(kind) }))
+    return id
+  }
+
   it('is open to everybody only for pages that ask who it is by a form of their own', () => {
     const pages = new Set(ofEhrs.filter(isOpen).map(({ path }) => path))
     assert.deepEqual([...pages], ['/ehr/audit', '/ehr/audit-leave'])
@@ -55,7 +77,7 @@ describe('who may do what with an EHR in the path family', function () {
     it(`${operation.method.toUpperCase()} ${operation.path}`, async () => {
       for (const name of callers) {
         const wanted = expected(name, operation)
-        const ids = wanted === 'done' && happensOnce(operation) ? await cast.furnished() : shared
+        const ids = await idsFor(operation, wanted === 'done' && happensOnce(operation))
         const removes = wanted === 'done' && operation.id === 'deleteEhr'
         const ehrId = removes ? ok(await cast.patient.call('POST', '/ehr', {}), 201).id : cast.patient.ehrId
         const { status, body } = await send(name, operation, { ...ids, ehrId })

@@ -71,6 +71,7 @@ describe('the examples of the guides', () => {
     })
     assert.deepEqual(derivedOf(PeakFlow as never, { peakFlow: 420, personalBest: 500 }), {
       percentOfBest: 84,
+      warnings: [],
     })
     assert.ok(!('percentOfBest' in PeakFlow.body.properties))
     assert.ok('percentOfBest' in PeakFlow.resource.properties)

@@ -5,7 +5,8 @@ import type {
   ConditionResult,
 } from '../../../schemas/blood-pressure-condition.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { diastolicViolations, quantityViolations } from '../ranges.ts'
+import * as quantities from '../quantities.ts'
+import { quantityViolations } from '../quantity.ts'
 import { convert, rounded } from '../units.ts'
 import { thresholdSet } from './blood-pressure-thresholds.ts'
 import { thresholdViolations } from './threshold-rules.ts'
@@ -32,9 +33,11 @@ export const conditionViolations = ({
   thresholds,
 }: ConditionParams): Violation[] => {
   return [
-    ...quantityViolations('systolic', systolic, unit, 'unit'),
-    ...quantityViolations('diastolic', diastolic, unit, 'unit').filter(({ path }) => path !== 'unit'),
-    ...diastolicViolations({ systolic, systolicUnit: unit, diastolic, diastolicUnit: unit }),
+    ...quantityViolations(quantities.systolic, 'systolic', systolic, unit, 'unit'),
+    ...quantityViolations(quantities.diastolic, 'diastolic', diastolic, unit, 'unit').filter(
+      ({ path }) => path !== 'unit',
+    ),
+    ...quantities.diastolicViolations({ systolic, systolicUnit: unit, diastolic, diastolicUnit: unit }),
     ...thresholdViolations(thresholds),
   ]
 }

@@ -1,6 +1,7 @@
 import type { BmiParams, BmiResult } from '../../../schemas/bmi.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { quantityViolations } from '../ranges.ts'
+import { height as heightQuantity, weight as weightQuantity } from '../quantities.ts'
+import { quantityViolations } from '../quantity.ts'
 import { convert, rounded } from '../units.ts'
 
 const ADULT_CATEGORIES = [
@@ -27,16 +28,18 @@ export const adultCategory = (bmi: number): AdultCategory =>
 /** The WHO's adult categories begin here. */
 const ADULT_AGE = 20
 
+export const isAdult = (age: number): boolean => age >= ADULT_AGE
+
 /** What the schema cannot say about the parameters: units and ranges. */
 export const bmiViolations = ({ weight, weightUnit, height, heightUnit }: BmiParams): Violation[] => [
-  ...quantityViolations('weight', weight, weightUnit),
-  ...quantityViolations('height', height, heightUnit),
+  ...quantityViolations(weightQuantity, 'weight', weight, weightUnit),
+  ...quantityViolations(heightQuantity, 'height', height, heightUnit),
 ]
 
 /** The BMI with 1 decimal and its adult category; no category for whom is said to be under 20. */
 export function bmi({ weight, weightUnit, height, heightUnit, age }: BmiParams): BmiResult {
   const value = bmiOf(weight, weightUnit, height, heightUnit)
-  const adult = age === undefined || age >= ADULT_AGE
+  const adult = age === undefined || isAdult(age)
   return {
     bmi: rounded(value, 1),
     unit: 'kg/m2',

@@ -1,35 +1,48 @@
 import { Type } from '@sinclair/typebox'
-import { quantity, unit } from '../../../schemas/common.ts'
 import { CuffLocationEnum, CuffSizeEnum, PositionEnum, PressureMethodEnum } from '../../../schemas/enum.ts'
+import { derived } from '../../../schemas/forms/fields.ts'
+import { bloodPressureCondition } from '../calculations/blood-pressure-condition.ts'
 import { measurement } from '../measurement.ts'
-import { diastolicViolations, quantityViolations } from '../ranges.ts'
-import { allOrNone } from '../together.ts'
+import { diastolic, diastolicViolations, systolic } from '../quantities.ts'
+import { ownUnits } from '../quantity.ts'
+import { rounded } from '../units.ts'
+
+const follows = (description: string, example: number) =>
+  derived(Type.Optional(Type.Number({ description, examples: [example] })))
 
 export const BloodPressure = measurement({
   name: 'BloodPressure',
   noun: 'blood-pressure measurement',
   description: 'A blood-pressure measurement',
   words: { en: 'blood pressure', nl: 'bloeddruk' },
+  quantities: { systolic, diastolic },
+  optional: ['diastolic'],
+  requiredInPath: ['diastolic', 'diastolicUnit'],
   fields: {
-    systolic: quantity('Systolic pressure, in systolicUnit: 40 to 300 mmHg', 128),
-    systolicUnit: unit('systolic', 'mm[Hg] (or mmHg), kPa'),
-    diastolic: Type.Optional(
-      quantity('Diastolic pressure, in diastolicUnit: 20 to 200 mmHg, below systolic', 82),
-    ),
-    diastolicUnit: Type.Optional(unit('diastolic', 'mm[Hg] (or mmHg), kPa')),
     heartRate: Type.Optional(Type.Number({ minimum: 10, maximum: 400, description: 'Beats per minute' })),
     position: Type.Optional(PositionEnum),
     location: Type.Optional(CuffLocationEnum),
     cuffSize: Type.Optional(CuffSizeEnum),
     method: Type.Optional(PressureMethodEnum),
+    meanArterialPressure: follows('(systolic + 2 diastolic) / 3, in mm[Hg]', 97.3),
+    pulsePressure: follows('systolic - diastolic, in mm[Hg]', 46),
+    condition: derived(
+      Type.Optional(
+        Type.String({ description: 'By ESC/ESH 2018, see docs/decisions', examples: ['normal'] }),
+      ),
+    ),
   },
   rules: {
-    together: ['systolic', 'systolicUnit', 'diastolic', 'diastolicUnit'],
-    missing: (values) => allOrNone(values, ['diastolic', 'diastolicUnit']),
-    violations: (values) => [
-      ...quantityViolations('systolic', values.systolic, values.systolicUnit),
-      ...quantityViolations('diastolic', values.diastolic, values.diastolicUnit),
-      ...diastolicViolations(values),
-    ],
+    violations: diastolicViolations,
+    derived: (values) => {
+      const { systolicMmHg: upper, diastolicMmHg: lower } = ownUnits({ systolic, diastolic }, values)
+      if (upper === undefined || lower === undefined) return {}
+      const params = { systolic: upper, diastolic: lower, unit: 'mm[Hg]', thresholds: 'esc2018' } as const
+      return {
+        meanArterialPressure: rounded((upper + 2 * lower) / 3, 1),
+        pulsePressure: rounded(upper - lower, 1),
+        condition: bloodPressureCondition(params).condition,
+      }
+    },
   },
 })

@@ -1,25 +1,26 @@
 import { Type } from '@sinclair/typebox'
-import { quantity, unit } from '../../../schemas/common.ts'
+import { quantity } from '../../../schemas/common.ts'
+import { derived } from '../../../schemas/forms/fields.ts'
 import type { Values } from '../../registered/kind.ts'
-import { bmiOf } from '../calculations/bmi.ts'
+import { adultCategory, bmiOf, isAdult } from '../calculations/bmi.ts'
 import { measurement } from '../measurement.ts'
-import { quantityViolations } from '../ranges.ts'
+import { bodyMassIndex, height, weight } from '../quantities.ts'
+import { inOwnUnit, quantityViolations, quantityWarnings } from '../quantity.ts'
 import { allOrNone, isThere } from '../together.ts'
 import { rounded } from '../units.ts'
 
 const BODY = ['weight', 'weightUnit', 'height', 'heightUnit'] as const
 
 /** The BMI of weight and height that are valid each; undefined when they are not. */
-function calculatedBmi({ weight, weightUnit, height, heightUnit }: Values): number | undefined {
-  const valid =
-    typeof weight === 'number' &&
-    typeof weightUnit === 'string' &&
-    quantityViolations('weight', weight, weightUnit).length === 0 &&
-    typeof height === 'number' &&
-    typeof heightUnit === 'string' &&
-    quantityViolations('height', height, heightUnit).length === 0
-  return valid ? bmiOf(weight, weightUnit, height, heightUnit) : undefined
+function calculated(values: Values): number | undefined {
+  const kilograms = inOwnUnit(weight, values.weight, values.weightUnit)
+  const centimetres = inOwnUnit(height, values.height, values.heightUnit)
+  return kilograms === undefined || centimetres === undefined
+    ? undefined
+    : bmiOf(kilograms, 'kg', centimetres, 'cm')
 }
+
+const indexOf = (values: Values): unknown => calculated(values) ?? values.bmi
 
 export const BodyMassIndex = measurement({
   name: 'BodyMassIndex',
@@ -27,38 +28,49 @@ export const BodyMassIndex = measurement({
   description:
     'A body-mass index: weight and height, of which the service calculates it; or the bmi that a device told',
   words: { en: 'body mass index', nl: 'body mass index' },
+  quantities: { weight, height },
+  optional: ['weight', 'height'],
   fields: {
-    weight: Type.Optional(quantity('Body weight, in weightUnit: 0.3 to 650 kg', 72.5)),
-    weightUnit: Type.Optional(unit('weight', 'kg, g, [lb_av] (or lb)')),
-    height: Type.Optional(quantity('Body height, in heightUnit: 20 to 275 cm', 178)),
-    heightUnit: Type.Optional(unit('height', 'cm, m, [in_i] (or in)')),
     bmi: Type.Optional(quantity('Body-mass index, in kg/m2: 5 to 200', 22.9)),
+    age: Type.Optional(
+      Type.Number({ minimum: 0, maximum: 150, description: 'Age in years, when it is known' }),
+    ),
+    category: derived(
+      Type.Optional(
+        Type.String({
+          description: 'By the WHO, for adults; absent for people under 20, and where the age is not known',
+          examples: ['normal'],
+        }),
+      ),
+    ),
+    calculation: derived(
+      Type.Optional(Type.String({ description: 'calculated, or device', examples: ['calculated'] })),
+    ),
   },
   examples: [
     { timestamp: '2026-03-01T08:30:00Z', weight: 72.5, weightUnit: 'kg', height: 178, heightUnit: 'cm' },
   ],
   rules: {
-    together: [...BODY, 'bmi'],
+    together: ['bmi', 'age'],
     missing: (values) => {
       const known = isThere(values, 'bmi') || BODY.some((name) => isThere(values, name))
       return known ? allOrNone(values, BODY) : [...BODY]
     },
-    violations: (values, changed) => {
-      const own = [
-        ...quantityViolations('weight', values.weight, values.weightUnit),
-        ...quantityViolations('height', values.height, values.heightUnit),
-      ]
-      if (isThere(values, 'weight') && changed.includes('bmi') && isThere(values, 'bmi'))
-        own.push({
-          path: 'bmi',
-          code: 'calculated',
-          message: 'must be absent: it follows from weight and height',
-        })
-      return own.length > 0 ? own : quantityViolations('bmi', calculatedBmi(values) ?? values.bmi, 'kg/m2')
-    },
+    violations: (values, changed) => [
+      ...(isThere(values, 'weight') && changed.includes('bmi') && isThere(values, 'bmi')
+        ? [{ path: 'bmi', code: 'calculated', message: 'must be absent: it follows from weight and height' }]
+        : []),
+      ...quantityViolations(bodyMassIndex, 'bmi', indexOf(values), 'kg/m2'),
+    ],
     derived: (values) => {
-      const bmi = calculatedBmi(values)
-      return bmi === undefined ? {} : { bmi: rounded(bmi, 1) }
+      const bmi = indexOf(values)
+      if (typeof bmi !== 'number') return {}
+      return {
+        bmi: rounded(bmi, 1),
+        calculation: calculated(values) === undefined ? 'device' : 'calculated',
+        ...(typeof values.age === 'number' && isAdult(values.age) && { category: adultCategory(bmi) }),
+      }
     },
   },
+  warnings: (values) => quantityWarnings(bodyMassIndex, 'bmi', indexOf(values), 'kg/m2'),
 })

@@ -1,22 +1,48 @@
 import { Type } from '@sinclair/typebox'
-import { quantity, unit } from '../../../schemas/common.ts'
 import { ThermometerLocationEnum } from '../../../schemas/enum.ts'
+import { derived } from '../../../schemas/forms/fields.ts'
 import { measurement } from '../measurement.ts'
-import { quantityViolations } from '../ranges.ts'
+import { inOwnUnit, type Quantity } from '../quantity.ts'
+
+export const temperature: Quantity = {
+  label: 'Body temperature',
+  kind: 'temperature',
+  unit: 'Cel',
+  inUnit: 'temperatureCel',
+  hard: [20, 46],
+  warn: [32, 42],
+  example: 37.2,
+  codes: { loinc: '8310-5', snomed: '386725007' },
+}
+
+/** Each band ends below its bound; sites are never converted into each other. */
+const BANDS = [
+  [35, 'low'],
+  [37.5, 'normal'],
+  [38, 'elevated'],
+  [41, 'fever'],
+] as const
 
 export const BodyTemperature = measurement({
   name: 'BodyTemperature',
   noun: 'body-temperature measurement',
   description: 'A body-temperature measurement',
   words: { en: 'body temperature', nl: 'lichaamstemperatuur' },
+  quantities: { temperature },
   fields: {
-    temperature: quantity('Body temperature, in temperatureUnit: 20 to 46 Cel', 37.2),
-    temperatureUnit: unit('temperature', 'Cel (or C), [degF] (or F), K'),
     location: Type.Optional(ThermometerLocationEnum),
     basal: Type.Optional(Type.Boolean({ description: 'Whether it was taken at rest, on waking' })),
+    band: derived(
+      Type.Optional(
+        Type.String({ description: 'low, normal, elevated, fever or very-high', examples: ['normal'] }),
+      ),
+    ),
   },
   rules: {
-    together: ['temperature', 'temperatureUnit'],
-    violations: (values) => quantityViolations('temperature', values.temperature, values.temperatureUnit),
+    derived: (values) => {
+      const celsius = inOwnUnit(temperature, values.temperature, values.temperatureUnit)
+      if (celsius === undefined) return {}
+      return { band: BANDS.find(([below]) => celsius < below)?.[1] ?? 'very-high' }
+    },
   },
 })

@@ -109,11 +109,8 @@ export async function newCast(): Promise<Cast> {
     await add(manager, 'MANAGE')
     const participationId = await add(reader, 'READ')
     ok(await patient.call('DELETE', `${plan}/participant/${await add(archived, 'WRITE')}`), 204)
-    const event = { carePlanId: careplanId, type: 'visit', title: 'Visit', start: '2026-03-01T08:30:00Z' }
-    const eventId = ok(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 201).id
-    ok(await patient.call('PUT', `/med/${patient.ehrId}/event/${eventId}`, { ...event, title: 'second' }))
     const plans = { careplanId, carePlanId: careplanId, ownerId: careplanId, guidelineId: 'asthma' }
-    return { ...plans, ehrId: patient.ehrId, goalId, taskId, participationId, eventId }
+    return { ...plans, ehrId: patient.ehrId, goalId, taskId, participationId }
   }
   return { patient, personOf: (name) => people[name], furnished }
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { quantityViolations } from '../../../records/measurements/ranges.ts'
+import { temperature } from '../../../records/measurements/kinds/body-temperature.ts'
+import { diastolic, height, systolic, weight } from '../../../records/measurements/quantities.ts'
+import { quantityViolations } from '../../../records/measurements/quantity.ts'
 import { convert, isUnitOf, unitNames } from '../../../records/measurements/units.ts'
 import { corpus } from '../../harness/corpus.ts'
 
@@ -52,8 +54,11 @@ describe('units', () => {
 })
 
 describe('ranges', () => {
-  const paths = (...args: Parameters<typeof quantityViolations>) =>
-    quantityViolations(...args).map(({ path, code }) => `${path} ${code}`)
+  const quantities = { systolic, diastolic, weight, height, temperature }
+  const paths = (name: keyof typeof quantities, value: unknown, unit: unknown, property?: string) =>
+    quantityViolations(quantities[name], name, value, unit, property).map(
+      ({ path, code }) => `${path} ${code}`,
+    )
 
   it('are checked after conversion', () => {
     assert.deepEqual(paths('systolic', 16, 'kPa'), [])

@@ -1,0 +1,20 @@
+import { measurement } from '../measurement.ts'
+
+export const HeartRate = measurement({
+  name: 'HeartRate',
+  noun: 'heart-rate measurement',
+  description: 'A heart-rate measurement',
+  words: { en: 'heart rate', nl: 'hartslag' },
+  quantities: {
+    heartRate: {
+      label: 'Heart rate',
+      kind: 'frequency',
+      unit: '/min',
+      inUnit: 'heartRatePerMin',
+      hard: [20, 300],
+      warn: [40, 180],
+      example: 72,
+      codes: { loinc: '8867-4', snomed: '364075005' },
+    },
+  },
+})

@@ -1,0 +1,69 @@
+import type { Violation } from '../../schemas/violation.ts'
+import { inOwnUnit, type Quantity } from './quantity.ts'
+
+/** What more than one kind of measurement, or a calculation too, is made of. Sources: LOINC, SNOMED CT, UCUM. */
+export const systolic: Quantity = {
+  label: 'Systolic pressure',
+  kind: 'pressure',
+  unit: 'mm[Hg]',
+  inUnit: 'systolicMmHg',
+  hard: [40, 300],
+  warn: [70, 250],
+  example: 128,
+  codes: { loinc: '8480-6', snomed: '271649006' },
+}
+
+export const diastolic: Quantity = {
+  label: 'Diastolic pressure, below systolic',
+  kind: 'pressure',
+  unit: 'mm[Hg]',
+  inUnit: 'diastolicMmHg',
+  hard: [20, 200],
+  warn: [35, 150],
+  example: 82,
+  codes: { loinc: '8462-4', snomed: '271650006' },
+}
+
+export const weight: Quantity = {
+  label: 'Body weight',
+  kind: 'mass',
+  unit: 'kg',
+  inUnit: 'weightKg',
+  hard: [0.3, 650],
+  example: 72.5,
+  codes: { loinc: '29463-7', snomed: '363808001' },
+}
+
+export const height: Quantity = {
+  label: 'Body height',
+  kind: 'length',
+  unit: 'cm',
+  inUnit: 'heightCm',
+  hard: [20, 275],
+  example: 178,
+  codes: { loinc: '8302-2', snomed: '50373000' },
+}
+
+export const bodyMassIndex: Quantity = {
+  label: 'Body-mass index',
+  kind: 'bodyMassIndex',
+  unit: 'kg/m2',
+  inUnit: 'bmi',
+  hard: [5, 200],
+  warn: [10, 80],
+  example: 22.9,
+  codes: { loinc: '39156-5', snomed: '60621009' },
+}
+
+/** Whether both are finite numbers in a known unit and diastolic is not below systolic. */
+export function diastolicViolations(values: {
+  systolic?: unknown
+  systolicUnit?: unknown
+  diastolic?: unknown
+  diastolicUnit?: unknown
+}): Violation[] {
+  const upper = inOwnUnit(systolic, values.systolic, values.systolicUnit)
+  const lower = inOwnUnit(diastolic, values.diastolic, values.diastolicUnit)
+  if (upper === undefined || lower === undefined || lower < upper) return []
+  return [{ path: 'diastolic', code: 'order', message: 'must be below systolic' }]
+}
