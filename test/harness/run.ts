@@ -12,6 +12,8 @@ const worker = process.env.MOCHA_WORKER_ID
 
 const closers: (() => Promise<void>)[] = []
 if (worker === undefined) closers.push((await begin()).stop)
+// It is asked to end, and killed a second later: not in the middle of writing its coverage.
+else process.once('SIGTERM', () => process.exit())
 
 /** All that tests leave in temporary directories is in one, which goes with the run. */
 async function begin(): Promise<EmbeddedMongo> {
