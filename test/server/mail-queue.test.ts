@@ -100,7 +100,7 @@ describe('mail queue', () => {
     const { queue, count, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
     const begun = performance.now()
     await queue.enqueue(mail('ann@example.org'))
-    assert.ok(performance.now() - begun < 1_000)
+    assert.ok(performance.now() - begun < 10_000)
     await until(async () => (await count('failed')) >= 1)
     assert.equal(await waiting(), 1)
   })

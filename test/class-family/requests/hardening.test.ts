@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import { newAddress, newPerson, type Person, password } from '../../harness/people/people.ts'
+import { processorTimeOf } from '../../harness/service/processor-time.ts'
 import { config, keys, request, service } from '../../harness/service/service.ts'
 
 /** One test for each class of defects that Parse Server 9 has had: they must not come back with an update. */
@@ -108,23 +109,17 @@ describe('class family: known classes of defects', () => {
       { 'X-Forwarded-For': `${'1,'.repeat(3_500)}` },
       { Accept: `${'*/*,'.repeat(1_700)}` },
     ] as Record<string, string>[]) {
-      const begun = performance.now()
-      const { status } = await request().get('/1/classes/CarePlan').set(headers)
-      assert.equal(status, 403)
-      assert.ok(performance.now() - begun < 500)
+      const ms = await processorTimeOf(() => request().get('/1/classes/CarePlan').set(headers).expect(403))
+      assert.ok(ms < 500, String(ms))
     }
   })
 
   it('queries: a nest of $or ends quickly', async () => {
     let where: object = { modelClassName: 'x' }
     for (let i = 0; i < 9; i++) where = { $or: [where, where, where] }
-    const begun = performance.now()
-    const { status } = await request()
-      .post('/1/classes/Custom')
-      .set(user.headers)
-      .send({ _method: 'GET', where })
-    assert.equal(status, 400)
-    assert.ok(performance.now() - begun < 1_000)
+    const ask = request().post('/1/classes/Custom').set(user.headers).send({ _method: 'GET', where })
+    const ms = await processorTimeOf(() => ask.expect(400))
+    assert.ok(ms < 1_000, String(ms))
   })
 
   it('protected fields: an address leaks through no operator, dot, sort, subquery or projection', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { newPerson, type Person } from '../../harness/people/people.ts'
+import { processorTimeOf } from '../../harness/service/processor-time.ts'
 import { config, keys, request } from '../../harness/service/service.ts'
 
 describe('class family: lists', () => {
@@ -183,13 +184,15 @@ describe('class family: lists', () => {
 
   it('answers a million-character where without delay', async () => {
     const where = { modelClassName: { $in: Array.from({ length: 90_000 }, (_, i) => `value${i}`) } }
-    const begun = performance.now()
-    const { status } = await request()
+    const ask = request()
       .post('/1/classes/Custom')
       .set(user.headers)
       .send({ _method: 'GET', where: JSON.stringify(where).slice(0, 1_000_000) })
-    assert.ok([400, 413].includes(status), String(status))
-    assert.ok(performance.now() - begun < 2_000)
+    const ms = await processorTimeOf(async () => {
+      const { status } = await ask
+      assert.ok([400, 413].includes(status), String(status))
+    })
+    assert.ok(ms < 2_000, String(ms))
   })
 
   it('refuses unknown classes, fields and internal classes alike', async () => {

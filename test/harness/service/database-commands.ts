@@ -12,8 +12,11 @@ const { Connection }: { Connection: { prototype: { command: Send } } } = createR
 
 const ofClasses = /^(_User|_Role|_Join.*|[A-Z][A-Za-z]+)$/
 
-/** The commands on classes, users, roles and other collections that some work sends to the database. */
-export async function commandsOf(work: () => PromiseLike<unknown>, others = /^$/): Promise<Document[]> {
+/** The commands on classes, users, roles and other collections that some work sends to the database, which it is shown. */
+export async function commandsOf(
+  work: (commands: readonly Document[]) => PromiseLike<unknown>,
+  others = /^$/,
+): Promise<Document[]> {
   const commands: Document[] = []
   const { command: send } = Connection.prototype
   Connection.prototype.command = function (namespace, command, ...more) {
@@ -23,7 +26,7 @@ export async function commandsOf(work: () => PromiseLike<unknown>, others = /^$/
     return send.call(this, namespace, command, ...more)
   }
   try {
-    await work()
+    await work(commands)
   } finally {
     Connection.prototype.command = send
   }

@@ -76,7 +76,7 @@ describe('mails of accounts', () => {
       const email = newAddress()
       const begun = performance.now()
       assert.equal((await register(email)).status, 202)
-      assert.ok(performance.now() - begun < 2_000)
+      assert.ok(performance.now() - begun < 10_000)
       await until(async () => {
         const figures = await (await fetch(`${service.url}/metrics`)).text()
         return /mails_total\{outcome="failed"\} [1-9]/.test(figures) && /mails_waiting 1/.test(figures)

@@ -9,8 +9,9 @@ import { ok } from '../../harness/clients/path-client.ts'
 import { newAdmin, newPerson } from '../../harness/people/people.ts'
 import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
 import { config, service } from '../../harness/service/service.ts'
+import { until } from '../../harness/until.ts'
 
-const named = (commands: Document[]) =>
+const named = (commands: readonly Document[]) =>
   commands.map((command) => `${command.commandName} ${command[command.commandName]}`).sort()
 
 const DAY_MS = 86_400_000
@@ -129,11 +130,11 @@ describe('the work of the database for care plans', () => {
     const id = await newPlan(owner)
     await newTask(owner, id, await newGoal(owner, id))
     ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
-    const commands = await commandsOf(async () => {
+    const commands = await commandsOf(async (sent) => {
       for (const days of [0, 32])
         await sweepRemovedEhrs({ ...service, contents }, new Date(Date.now() + days * DAY_MS))
       await removeEntriesBefore(service.db, config.auditKey, new Date(0))
-      await sleep(1200)
+      await until(() => named(sent).includes('find plan.participants'))
     }, /^(ehr|plan|history|audit)\.|^mails$/)
     const names = named(commands)
     for (const job of [
