@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { password } from '../harness/people/people.ts'
 import { startSmtp } from '../harness/people/smtp.ts'
-import { type ServiceProcess, startProcess, stopProcess } from '../harness/service/process.ts'
+import { databaseUri } from '../harness/run.ts'
+import {
+  clientOf,
+  newDataDir,
+  type ServiceProcess,
+  startProcess,
+  startServing,
+  stopProcess,
+} from '../harness/service/process.ts'
 
 const many = 12
 /** Calls of one operation from one address, as the service is told here. */
@@ -13,37 +21,33 @@ const allowed = 8
 describe('attack: whoever asks without end', function suite() {
   this.timeout(120_000)
   let smtp: Awaited<ReturnType<typeof startSmtp>>
-  let service: ServiceProcess
-  let headers: Record<string, string>
+  /** Two that serve one public on one database. */
+  const instances: ServiceProcess[] = []
 
   before(async () => {
     smtp = await startSmtp()
-    service = await startProcess({
-      ...{ SMTP_URL: smtp.url, LOG_LEVEL: 'warn', INSTANCES: 'several' },
+    const env = {
+      ...{ SMTP_URL: smtp.url, LOG_LEVEL: 'warn', INSTANCES: 'several', MONGODB_URI: databaseUri('flood') },
       ...{ LOGIN_ATTEMPTS: String(allowed), ACCOUNT_LOGIN_ATTEMPTS: '6' },
-    })
-    await service.ready
-    const { applicationId, restApiKey } = JSON.parse(readFileSync(join(service.dataDir, 'keys.json'), 'utf8'))
-    headers = { 'X-Parse-Application-Id': applicationId, 'X-Parse-REST-API-Key': restApiKey }
+    }
+    const first = await startServing(env)
+    const DATA_DIR = newDataDir()
+    copyFileSync(join(first.dataDir, 'keys.json'), join(DATA_DIR, 'keys.json'))
+    instances.push(first, await startServing({ ...env, DATA_DIR }))
   })
   after(async () => {
-    await stopProcess(service)
+    await Promise.all(instances.map(stopProcess))
     await smtp.close()
   })
 
-  async function post(path: string, body: object): Promise<number> {
-    const options = { 'content-type': 'application/json', ...headers }
-    const answer = await fetch(service.url + path, {
-      method: 'POST',
-      headers: options,
-      body: JSON.stringify(body),
-    })
-    await answer.text()
-    return answer.status
-  }
-  const refusals = async (paths: readonly string[], body: (i: number) => object): Promise<number> => {
+  /** Asks the instances in turn, whichever route. @returns how often that was refused */
+  async function refusals(paths: readonly string[], body: (i: number) => object): Promise<number> {
+    const clients = instances.map(clientOf)
     let refused = 0
-    for (let i = 0; i < many; i++) if ((await post(paths[i % paths.length] ?? '', body(i))) === 429) refused++
+    for (let i = 0; i < many; i++) {
+      const answer = await clients[i % clients.length]?.(paths[i % paths.length] ?? '', body(i))
+      if (answer?.status === 429) refused++
+    }
     return refused
   }
 
@@ -70,7 +74,7 @@ describe('attack: whoever asks without end', function suite() {
     ],
   ]
   for (const [what, paths, body] of kinds)
-    it(`meets one limit for ${what}, whichever family is asked`, async () => {
+    it(`meets one limit for ${what}, whichever family and instance is asked`, async () => {
       const named = (i: number) => {
         const sent = body(i) as { email: string }
         return paths[i % paths.length] === '/1/users' ? { username: sent.email, ...sent } : sent

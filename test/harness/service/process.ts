@@ -63,7 +63,8 @@ export function clientOf(service: ServiceProcess) {
   return async (path: string, body: object) => {
     const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
     const { status } = answer
-    return { status, headers: answer.headers, body: (await answer.json()) as { code?: number } }
+    const text = await answer.text()
+    return { status, headers: answer.headers, body: JSON.parse(text || '{}') as { code?: number } }
   }
 }
 
