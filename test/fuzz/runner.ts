@@ -49,7 +49,7 @@ export class Run {
     this.#listen()
     try {
       const worlds = await this.#open(admin)
-      const [first] = worlds as [World]
+      const first = worlds[0] as World
       const before = await belongings(first, this.#tried.url)
       const end = performance.now() + this.#plan.seconds * 1000
       await Promise.all(worlds.map((world) => this.#lane(world, end)))
@@ -93,8 +93,9 @@ export class Run {
       ...{ openApi, targets, memory, keys, identityOf },
       random: new Random(seed, lane),
     }))
-    for (const world of worlds.slice(0, 1)) await plant(world, url)
-    for (const memory of memories.slice(1)) memory.take('victim', memories[0] as Memory)
+    const first = worlds[0] as World
+    this.tally.planted = await plant(first, url)
+    for (const memory of memories.slice(1)) memory.take('victim', first.memory)
     return worlds
   }
 

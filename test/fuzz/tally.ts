@@ -7,6 +7,8 @@ export class Tally {
   readonly asked: Record<Family, number> = { path: 0, class: 0 }
   readonly #answered = new Map<string, number>()
   readonly #routes = new Map<string, boolean>()
+  /** How many records the victim has. */
+  planted = 0
   #slowest = 0
 
   count({ family, route }: Ask, { status, ms }: Answer): void {
@@ -32,6 +34,7 @@ export class Tally {
       `${number(this.asked.path)} requests of the path family, ${number(this.asked.class)} of the class family`,
       `${number(seconds)} s, ${number(this.requests / seconds)}/s, the slowest ${number(this.#slowest)} ms`,
       `${shares.join(', ')}; ${succeeded.length} of ${routes.length} routes succeeded`,
+      `${this.planted} records of the victim planted`,
     ]
   }
 

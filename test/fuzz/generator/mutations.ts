@@ -124,13 +124,16 @@ function spoilFields(fields: Fields, random: Random): unknown {
     [6, () => ({ ...others, [name]: spoil(value, random) })],
     [2, () => others],
     [1, () => ({ ...others, [random.pick(strangeNames)]: value })],
-    [3, () => with_(fields, random.pick(strangeNames), random.chance(0.5) ? nastyValue(random) : value)],
+    [
+      3,
+      () => withProperty(fields, random.pick(strangeNames), random.chance(0.5) ? nastyValue(random) : value),
+    ],
     [1, () => ({ ...fields, ACL: random.pick(acls) })],
   ])()
 }
 
 /** With a property of any name, `__proto__` too. */
-const with_ = (fields: Fields, name: string, value: unknown): Fields =>
+const withProperty = (fields: Fields, name: string, value: unknown): Fields =>
   Object.defineProperty({ ...fields }, name, { value, enumerable: true, configurable: true, writable: true })
 
 const acls: unknown[] = [

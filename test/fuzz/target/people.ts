@@ -5,7 +5,7 @@ import type { Grant } from '../../../schemas/login.ts'
 import type { Actor, Identity } from '../generator/ask.ts'
 import type { Tried } from './service.ts'
 
-const password = 'correct horse battery staple'
+const newPassword = (): string => `correct horse ${randomUUID()}`
 
 /** Others write mails, too: only the newest are kept. */
 const mostMails = 100
@@ -30,30 +30,32 @@ export class People {
   /** Somebody who registers, follows the link and logs in. */
   async add(actor: Actor): Promise<void> {
     const email = newAddress()
+    const password = newPassword()
     await this.#post('/auth/account/register/password', { email, password, termsAccepted: true })
     await this.#post('/auth/account/register/activate', { token: await this.#mailedToken(email) })
-    await this.#logIn(actor, email)
+    await this.#logIn(actor, email, password)
   }
 
   /** An administrator who was invited, and chooses a password. */
   async addInvited(actor: Actor, email: string): Promise<void> {
     const token = await this.#mailedToken(email)
+    const password = newPassword()
     await this.#post('/auth/account/password/update', { token, newPassword: password, termsAccepted: true })
-    await this.#logIn(actor, email)
+    await this.#logIn(actor, email, password)
   }
 
   /** Lets somebody in again whose session is over: by a login, or as somebody new when there is no account any more. */
   renew(actor: Actor, anew = false): Promise<void> {
     const running = this.#renewals.get(actor)
     if (running) return running
-    const { email } = this.identityOf(actor).facts
-    const back = anew || email === undefined ? Promise.reject(new Error('anew')) : this.#logIn(actor, email)
-    const renewal = back.catch(() => this.add(actor)).finally(() => this.#renewals.delete(actor))
+    const { email = '', password = '' } = this.identityOf(actor).facts
+    const back = anew ? this.add(actor) : this.#logIn(actor, email, password).catch(() => this.add(actor))
+    const renewal = back.finally(() => this.#renewals.delete(actor))
     this.#renewals.set(actor, renewal)
     return renewal
   }
 
-  async #logIn(actor: Actor, email: string): Promise<void> {
+  async #logIn(actor: Actor, email: string, password: string): Promise<void> {
     const grant = (await this.#post('/auth/login/password', { email, password })) as Grant
     const { authToken, sessionToken, refreshToken, mvUid } = grant
     const former = this.identityOf(actor).facts
