@@ -7,7 +7,7 @@ import {
 } from '../records/measurements/calculations/blood-pressure-condition.ts'
 import { bmi, bmiViolations } from '../records/measurements/calculations/bmi.ts'
 import { sharedHolders } from '../records/registered/into.ts'
-import { announcer } from '../records/store/announce.ts'
+import { announcer, type LastRead } from '../records/store/announce.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
@@ -22,8 +22,8 @@ import { beforeSaveUser, ensureEhr } from './triggers/users.ts'
  * What the class family does beyond storing: it judges what is written, decides who may see it, and keeps
  * together what belongs together. The open test environment does without.
  */
-export function registerTriggers({ Cloud }: typeof Parse, records: Records): void {
-  const family = { records, find: sharedHolders(records), announce: announcer(records) }
+export function registerTriggers({ Cloud }: typeof Parse, records: Records, lastRead: LastRead): void {
+  const family = { records, find: sharedHolders(records), announce: announcer(records, lastRead) }
   for (const className of CLASS_NAMES) {
     const kind = classKind(className)
     Cloud.beforeSave(className, (request) =>

@@ -12,6 +12,7 @@ import { startParse } from '../cloud/parse-server/start.ts'
 import { registerFunctions, registerTriggers } from '../cloud/register.ts'
 import { startUpkeep } from '../records/ehrs/upkeep.ts'
 import { type RateLimits, rateLimiter } from '../records/limits/rate-limits.ts'
+import type { LastRead } from '../records/store/announce.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { linksOf } from './accounts/links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
@@ -107,7 +108,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   // They stand on Parse Server's passwords and sessions: there is no answer before they are opened.
   let accountAnswers: RequestHandler = (_req, _res, next) => next()
   const parse = await startParse(config, publicUrl, database, log, {
-    ...classFamilyParts(config, records),
+    ...classFamilyParts(config, records, database.lastRead),
     emailAdapter: parseMailAdapter(mails, config.open ? undefined : linksOf(publicUrl), log),
     gate: createGate({
       ...{ open: config.open, records, spend },
@@ -135,14 +136,14 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
 }
 
 /** What the class family is, with the rules or, in the open test environment, without them. */
-const classFamilyParts = ({ open }: Config, records: Records) => ({
+const classFamilyParts = ({ open }: Config, records: Records, lastRead: LastRead) => ({
   appName,
   routes: allowedRoutes,
   definitions: open ? [] : classDefinitions,
   cloud: (Parse: typeof ParseSdk) => {
     registerFunctions(Parse)
     if (open) defineLogin(Parse)
-    else registerTriggers(Parse, records)
+    else registerTriggers(Parse, records, lastRead)
   },
 })
 

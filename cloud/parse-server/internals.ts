@@ -1,4 +1,5 @@
 import type Parse from 'parse/node'
+import type { ToObject } from './adapter/read-once.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
 
 /**
@@ -13,7 +14,9 @@ export async function loadParseServer() {
   const { default: adapter } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js')
   const { default: rest } = await import('parse-server/lib/rest.js')
   const { default: batch } = await import('parse-server/lib/batch.js')
+  const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
   const { default: Parse } = await import('parse/node')
+  const toObject: ToObject = transform.mongoObjectToParseObject
   const routablePaths: RoutablePaths = batch.makeBatchRoutingPathFunction
   return {
     ParseServer,
@@ -21,6 +24,7 @@ export async function loadParseServer() {
     rest: rest as Rest,
     routablePaths,
     ParseError: Parse.Error,
+    toObject,
   }
 }
 

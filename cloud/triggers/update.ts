@@ -28,8 +28,8 @@ export async function beforeUpdate(
   if (changed.includes('status')) return close(records, caller, kind.name as Closable, request, changed)
   object.increment('version')
   const ehrId = kind.name === 'Ehr' ? object.id : object.get('ehrId')
-  const write = { action: 'update', collection: kind.name, id: object.id ?? '', ehrId, changed } as const
-  await announce(caller, write)
+  const about = { collection: kind.name, id: object.id ?? '', ehrId, version: stored.version, changed }
+  await announce(caller, { action: 'update', ...about })
 }
 
 /** Properties that were judged together are written together, derived ones with them. */

@@ -13,11 +13,16 @@ interface AnnouncedWrite {
   collection: string
   id: string
   ehrId: string | null
+  /** The version that the write replaces, as far as it is known. */
+  version?: unknown
   /** The names of the fields that the write sets. */
   changed: readonly string[]
 }
 
 export type Announce = (caller: Caller, write: AnnouncedWrite) => Promise<void>
+
+/** What the part that writes has just read of an object, if it has. */
+export type LastRead = (collection: string, id: string) => ParseDocument | undefined
 
 /** Requests whose former versions are kept in one command. */
 const GROUP = 500
@@ -27,7 +32,7 @@ const GROUP = 500
  * is cut short by a crash, stays announced; no write goes without its entries. Writes that are announced together
  * share their commands.
  */
-export function announcer({ db, clock, audit }: Records): Announce {
+export function announcer({ db, clock, audit }: Records, lastRead: LastRead): Announce {
   const formers = new Map<string, Lookup<ParseDocument>>()
   const kept = createGroups<Change>(GROUP, (changes) => keepChanges(db, changes))
 
@@ -43,9 +48,12 @@ export function announcer({ db, clock, audit }: Records): Announce {
     return lookup(id)
   }
 
-  return async (caller, { action, collection, id, ehrId, changed }) => {
+  return async (caller, { action, collection, id, ehrId, version: replaced, changed }) => {
     const keepFormer = async (): Promise<void> => {
-      const before = action === 'create' ? null : await formerOf(collection, id)
+      const read = lastRead(collection, id)
+      // An older one may be left of a write that was refused.
+      const known = read !== undefined && read.version === replaced ? read : undefined
+      const before = action === 'create' ? null : (known ?? (await formerOf(collection, id)))
       if (before === undefined) return
       const version = (before?.version ?? 0) + 1
       const write = { action, version, before, changed: [...changed], announced: true as const }

@@ -3,6 +3,7 @@ import { type AskedAdapter, tellRefusals } from '../../cloud/parse-server/adapte
 import { readOnce } from '../../cloud/parse-server/adapter/read-once.ts'
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
+import type { LastRead } from '../../records/store/announce.ts'
 import { keepDeadlines } from '../../records/store/reading/deadline.ts'
 import { type Metrics, observeCommands } from '../telemetry/metrics.ts'
 
@@ -11,6 +12,7 @@ export interface Connection {
   db: Db
   /** The same connection in the form that Parse Server takes. */
   adapter: Adapter
+  lastRead: LastRead
   close(): Promise<void>
 }
 
@@ -24,13 +26,13 @@ interface Adapter extends WatchedAdapter, AskedAdapter {
 
 /** Opens the one connection of the process, for Parse Server and for everything else. */
 export async function openConnection(uri: string, metrics: Metrics): Promise<Connection> {
-  const { MongoStorageAdapter, ParseError } = await loadParseServer()
+  const { MongoStorageAdapter, ParseError, toObject } = await loadParseServer()
   const adapter: Adapter = new MongoStorageAdapter({ uri })
   tellRefusals(adapter, ParseError)
-  readOnce(adapter)
   await adapter.connect()
   keepDeadlines(adapter.database)
+  const lastRead = readOnce(adapter, toObject)
   const { client, database: db } = adapter
   observeCommands(client, metrics)
-  return { client, db, adapter, close: () => adapter.handleShutdown() }
+  return { client, db, adapter, lastRead, close: () => adapter.handleShutdown() }
 }

@@ -1,7 +1,14 @@
+import type { Db } from 'mongodb'
+import type { LastRead } from '../../../records/store/announce.ts'
 import { createLookup, type Lookup } from '../../../records/store/batching/lookup.ts'
+import { documentsOf } from '../../../records/store/documents/database.ts'
+import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 
 type Found = Record<string, unknown> & { objectId: string; _wperm?: string[] }
 type Find = (className: string, schema: unknown, query: object, options: object) => Promise<Found[]>
+
+/** How Parse Server turns a document into an object; it takes the permissions out of the document. */
+export type ToObject = (className: string, document: object, schema: unknown) => Found
 
 /** Updates under way at the same time; more, and the oldest is looked up after all. */
 const mostRemembered = 1000
@@ -16,40 +23,49 @@ const isPermissionCheck = (options: object): boolean => Object.keys(options).joi
 /**
  * Before an update with a trigger Parse Server reads the object, and then reads it again only to see whether the
  * caller may write it. Objects that are read at the same time are read together, and the second read is answered
- * from the first. Nothing is granted by it: the update itself carries the same condition to the database.
+ * from the first. Nothing is granted by it: the update itself carries the same condition to the database. The history
+ * keeps what was read: it is told here.
  */
-export function readOnce(adapter: { find: Find }): void {
+export function readOnce(adapter: { find: Find; database: Db }, toObject: ToObject): LastRead {
   const find = adapter.find.bind(adapter)
-  const lookups = new Map<string, Lookup<Found>>()
-  const schemas = new Map<string, unknown>()
-  const remembered = new Map<string, Found>()
+  const lookups = new Map<string, Lookup<ParseDocument>>()
+  const remembered = new Map<string, ParseDocument>()
 
-  const readOne = async (className: string, schema: unknown, objectId: string): Promise<Found[]> => {
-    // A class may have got fields since the last time.
-    schemas.set(className, schema)
+  const lookupIn = (className: string): Lookup<ParseDocument> => {
+    const among = (ids: string[]) =>
+      documentsOf({ db: adapter.database }, className).find({ _id: { $in: ids } })
     const lookup =
       lookups.get(className) ??
-      createLookup(idOf, (ids) => find(className, schemas.get(className), among(ids), ofOne))
+      createLookup(
+        ({ _id }) => _id,
+        (ids) => among(ids).toArray() as Promise<ParseDocument[]>,
+      )
     lookups.set(className, lookup)
-    const found = await lookup(objectId)
-    if (!found) return []
+    return lookup
+  }
+
+  const readOne = async (className: string, schema: unknown, objectId: string): Promise<Found[]> => {
+    const document = await lookupIn(className)(objectId)
+    if (!document) return []
     if (remembered.size >= mostRemembered) remembered.delete(remembered.keys().next().value ?? '')
-    remembered.set(`${className}$${objectId}`, found)
-    return [structuredClone(found)]
+    remembered.set(`${className}$${objectId}`, document)
+    return [toObject(className, structuredClone(document), schema)]
   }
 
   adapter.find = async (className, schema, query, options) => {
     const { objectId, _wperm: wanted, ...more } = query as { objectId?: unknown; _wperm?: { $in: unknown[] } }
-    const isOne = typeof objectId === 'string' && Object.keys(more).length === 0
+    const isOne = typeof objectId === 'string' && Object.keys(more).length === 0 && !className.startsWith('_')
     if (isOne && !wanted && isOfOne(options)) return readOne(className, schema, objectId)
     if (!isOne || !wanted || !isPermissionCheck(options)) return find(className, schema, query, options)
+    const permitted = remembered.get(`${className}$${objectId}`)?._wperm
+    if (!permitted) return find(className, schema, query, options)
+    return permitted.some((who) => wanted.$in.includes(who)) ? [{ objectId }] : []
+  }
+
+  return (className, objectId) => {
     const key = `${className}$${objectId}`
-    const known = remembered.get(key)
+    const document = remembered.get(key)
     remembered.delete(key)
-    if (!known?._wperm) return find(className, schema, query, options)
-    return known._wperm.some((who) => wanted.$in.includes(who)) ? [known] : []
+    return document
   }
 }
-
-const idOf = ({ objectId }: Found): string => objectId
-const among = (ids: string[]) => ({ objectId: { $in: ids } })
