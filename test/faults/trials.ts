@@ -43,6 +43,8 @@ export interface Scene {
 
 /** Services that run at the same time. */
 const SERVICES = 2
+/** Trials for which it is worth while to start one. */
+const ENOUGH = 40
 /** Requests that are sent side by side to one while nothing is to be stopped. */
 const SIDE_BY_SIDE = 10
 
@@ -101,7 +103,9 @@ export class Trials {
    * @returns what still waits, and what was cut short now
    */
   async #round(waiting: Trial[], cut: Attempt[]): Promise<[Trial[], Attempt[]]> {
-    const batches = dealt(waiting, waiting.length > 1 ? SERVICES : 1).map(thatCanBeStopped)
+    const batches = dealt(waiting, Math.min(SERVICES, Math.ceil(waiting.length / ENOUGH) || 1)).map(
+      thatCanBeStopped,
+    )
     const services = await Promise.all(batches.map(() => this.#scene.start()))
     const again = dealt(cut, services.length)
     const attempts = await Promise.all(
