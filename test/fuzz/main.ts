@@ -5,7 +5,7 @@ import { Findings } from './oracle/findings.ts'
 import { Progress } from './progress.ts'
 import { Run } from './runner.ts'
 import { newAddress } from './target/people.ts'
-import { startTried } from './target/service.ts'
+import { startTried } from './target/tried.ts'
 
 const { values } = parseArgs({
   options: {

@@ -10,7 +10,7 @@ import type { Findings } from './oracle/findings.ts'
 import { Tally } from './tally.ts'
 import { send } from './target/client.ts'
 import { People } from './target/people.ts'
-import type { Tried } from './target/service.ts'
+import type { Tried } from './target/tried.ts'
 import { belongings, plant, showsPlanted } from './target/victim.ts'
 
 export interface Plan {

@@ -1,5 +1,5 @@
 import type { Actor, Ask } from './ask.ts'
-import { ofClassFamily } from './class-family.ts'
+import { ofClassFamily } from './class-requests.ts'
 import type { Target } from './document.ts'
 import { askFor, idsFor } from './requests.ts'
 import { spoilWire } from './wire.ts'

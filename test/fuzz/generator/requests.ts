@@ -3,7 +3,7 @@ import type { OpenApi, Place, Target } from './document.ts'
 import { formOf } from './form.ts'
 import { spoil, spoilText } from './mutations.ts'
 import type { Random } from './random.ts'
-import { Values } from './values.ts'
+import { Values } from './strange-values.ts'
 import { credentials, type World } from './world.ts'
 
 /** A request for an operation of the document. */

@@ -3,7 +3,7 @@ import { CLASS_NAMES, type ClassName, classes } from '../../../records/kinds.ts'
 import type { Place } from './document.ts'
 import { nastyValue } from './mutations.ts'
 import type { Random } from './random.ts'
-import { Values } from './values.ts'
+import { Values } from './strange-values.ts'
 
 type Fields = Record<string, unknown>
 
