@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
+import { newPerson } from '../../harness/people/people.ts'
+
+const timestamp = '2026-03-01T08:30:00.000Z'
+
+describe('measurements', () => {
+  let patient: Patient
+  let carePlanId: string
+  before(async () => {
+    patient = await newPatient()
+    carePlanId = await newPlan(patient)
+  })
+
+  const at = (kind: string, id = '') => `/ehr/${patient.ehrId}/procedure/${kind}${id && `/${id}`}`
+  const store = async (kind: string, body: object) =>
+    ok(await patient.call('POST', at(kind), { carePlanId, timestamp, ...body }), 201)
+  const pressure = { systolic: 128, systolicUnit: 'mmHg', diastolic: 82, diastolicUnit: 'mmHg' }
+
+  it('are kept as they were sent, with the value in the unit of their kind beside it', async () => {
+    const sent = { systolic: 17, systolicUnit: 'kPa', diastolic: 80, diastolicUnit: 'mmHg', source: 'sensed' }
+    const stored = await store('bloodpressure', sent)
+    for (const [field, value] of Object.entries(sent)) assert.equal(stored[field], value, field)
+    assert.deepEqual([stored.systolicMmHg, stored.diastolicMmHg], [127.5105, 80])
+    assert.deepEqual([stored.meanArterialPressure, stored.pulsePressure], [95.8, 47.5])
+    assert.deepEqual([stored.condition, stored.warnings, stored.ehrId], ['normal', [], patient.ehrId])
+    assert.equal(stored.compositionId, stored.id)
+    assert.deepEqual(ok(await patient.call('GET', at('bloodpressure', stored.id))), stored)
+  })
+
+  it('are stored with a warning when they are unusual, and refused when they cannot be', async () => {
+    const { warnings } = await store('bloodpressure', { ...pressure, systolic: 255 })
+    assert.deepEqual(
+      warnings.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`),
+      ['systolic unusual'],
+    )
+    const faulty = { ...pressure, systolic: 20, diastolicUnit: 'C', carePlanId, timestamp }
+    const answer = await patient.call('POST', at('bloodpressure'), faulty)
+    refused(answer, 422, 'rule-violated')
+    assert.deepEqual(
+      answer.body.errors.map(({ path }: { path: string }) => path),
+      ['body.systolic', 'body.diastolicUnit'],
+    )
+    const { diastolic: _, ...half } = pressure
+    refused(
+      await patient.call('POST', at('bloodpressure'), { ...half, carePlanId, timestamp }),
+      400,
+      'invalid-input',
+    )
+  })
+
+  it('say what follows from them', async () => {
+    const { bmi, category, calculation } = await store('bmi', {
+      ...{ weight: 72.5, weightUnit: 'kg', height: 1.78, heightUnit: 'm', age: 44 },
+    })
+    assert.deepEqual([bmi, category, calculation], [22.9, 'normal', 'calculated'])
+    const device = await store('bmi', { bmi: 31.26 })
+    assert.deepEqual([device.bmi, device.category, device.calculation], [31.3, null, 'device'])
+    for (const [temperature, temperatureUnit, celsius, band] of [
+      [98.6, 'F', 37, 'normal'],
+      [37.5, 'Cel', 37.5, 'elevated'],
+      [40.9, 'C', 40.9, 'fever'],
+      [41, 'Cel', 41, 'very-high'],
+      [34.9, 'Cel', 34.9, 'low'],
+    ]) {
+      const stored = await store('bodytemperature', { temperature, temperatureUnit })
+      assert.deepEqual([stored.temperatureCel, stored.band], [celsius, band])
+    }
+    const glucose = await store('bloodglucose', { bloodGlucose: 99, bloodGlucoseUnit: 'mg/dL' })
+    assert.equal(glucose.bloodGlucoseMmolL, 5.4951)
+    assert.equal((await store('heartrate', { heartRate: 72, heartRateUnit: 'bpm' })).heartRatePerMin, 72)
+    assert.equal((await store('bodyweight', { weight: 160, weightUnit: 'lb' })).weightKg, 72.5748)
+    const { warnings } = await store('oxygensaturation', { oxygenSaturation: 85, oxygenSaturationUnit: '%' })
+    assert.equal(warnings.length, 1)
+  })
+
+  it('are corrected: the former value stays in the history, and what follows is told anew', async () => {
+    const stored = await store('bloodpressure', { ...pressure, systolic: 255 })
+    const path = at('bloodpressure', stored.id)
+    const right = { ...pressure, timestamp }
+    const answer = await patient.call('PUT', path, right, { 'if-match': '"1"' })
+    const corrected = ok(answer)
+    assert.deepEqual([answer.etag, corrected.systolic, corrected.warnings], ['"2"', 128, []])
+    assert.equal(corrected.carePlanId, carePlanId)
+    refused(await patient.call('PUT', path, right, { 'if-match': '"1"' }), 412, 'precondition-failed')
+    const [last] = ok(await patient.call('GET', `${path}/history`)).items
+    assert.deepEqual([last.version, last.before.systolic, last.before.warnings.length], [2, 255, 1])
+    assert.equal(ok(await patient.call('POST', `${path}/restore`, { version: 1 })).systolic, 255)
+    ok(await patient.call('DELETE', path), 204)
+    refused(await patient.call('GET', path), 404, 'not-found')
+  })
+
+  it('are listed by their time, the newest first, by plan and between two moments', async () => {
+    const other = await newPlan(patient)
+    for (const day of ['01', '02', '03']) {
+      const body = { weight: 70, weightUnit: 'kg', carePlanId: other, timestamp: `2026-04-${day}T08:00:00Z` }
+      ok(await patient.call('POST', at('bodyweight'), body), 201)
+    }
+    const days = async (query: string) => {
+      const { items } = ok(await patient.call('GET', `${at('bodyweight')}?${query}`))
+      return items.map(({ timestamp }: { timestamp: string }) => timestamp.slice(8, 10))
+    }
+    assert.deepEqual(await days(`carePlanId=${other}`), ['03', '02', '01'])
+    assert.deepEqual(await days(`carePlanId=${other}&from=2026-04-02T08:00:00Z&to=2026-04-03T08:00:00Z`), [
+      '02',
+    ])
+    assert.deepEqual(await days('from=2026-04-01T00:00:00Z&limit=2'), ['03', '02'])
+    refused(await patient.call('GET', `${at('bodyweight')}?carePlanId=doesNotExist`), 404, 'not-found')
+  })
+
+  it('are for those who see the plan', async () => {
+    const { id } = await store('heartrate', { heartRate: 72, heartRateUnit: '/min' })
+    const [nurse, stranger] = [await newPerson(), await newPerson()]
+    await letIn(carePlanId, nurse, 'read')
+    assert.equal(ok(await nurse.call('GET', at('heartrate', id))).id, id)
+    const body = { carePlanId, timestamp, heartRate: 70, heartRateUnit: '/min' }
+    refused(await nurse.call('POST', at('heartrate'), body), 403, 'forbidden')
+    for (const path of [at('heartrate', id), at('heartrate')])
+      refused(await stranger.call('GET', path), 404, 'not-found')
+    refused(await stranger.call('POST', at('heartrate'), body), 404, 'not-found')
+  })
+
+  it('are not registered in a plan that is closed', async () => {
+    const closed = await newPlan(patient)
+    ok(await patient.call('POST', `careplan/${closed}/close`, {}))
+    const body = { carePlanId: closed, timestamp, heartRate: 70, heartRateUnit: '/min' }
+    refused(await patient.call('POST', at('heartrate'), body), 422, 'rule-violated')
+  })
+})
