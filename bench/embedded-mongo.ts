@@ -134,6 +134,47 @@ async function reads(readings: Collection<Reading>, documents: number) {
   report('countDocuments({})', await median(50, () => readings.countDocuments({})), 'ms', { most: 5 })
 }
 
+/** How long others' point reads take while a command goes through all documents. */
+async function readsMeanwhile(
+  name: string,
+  probes: Collection<{ _id: number }>,
+  run: () => Promise<unknown>,
+) {
+  progress(name)
+  let running = true
+  const command = run().finally(() => {
+    running = false
+  })
+  const took: number[] = []
+  while (running) {
+    const begun = performance.now()
+    await probes.findOne({ _id: 1 })
+    took.push(performance.now() - begun)
+  }
+  await command
+  took.sort((a, b) => a - b)
+  report(`point reads while ${name}, p99`, took[Math.floor(took.length * 0.99)] ?? Number.NaN, 'ms', {
+    most: 50,
+  })
+}
+
+async function longCommands(readings: Collection<Reading>, documents: number) {
+  const probes = readings.db.collection<{ _id: number }>('probes')
+  await probes.insertOne({ _id: 1 })
+  const from = new Date(start + documents * 0.2 * minute)
+  const to = new Date(start + documents * 0.4 * minute)
+  const range = { at: { $gte: from, $lt: to } }
+  report('count by an indexed range, 20 %', await median(20, () => readings.countDocuments(range)), 'ms', {
+    most: 100,
+  })
+  const gather = () =>
+    readings.aggregate([{ $group: { _id: '$patient', mean: { $avg: '$systolic' } } }]).toArray()
+  await readsMeanwhile('all are scanned', probes, () => readings.findOne({ note: 'none' }))
+  await readsMeanwhile('all are grouped', probes, gather)
+  await readsMeanwhile('all are updated', probes, () => readings.updateMany({}, { $inc: { systolic: 1 } }))
+  await readsMeanwhile('all are deleted', probes, () => readings.deleteMany({ note: { $ne: '' } }))
+}
+
 async function residentMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024
@@ -160,6 +201,7 @@ async function measure(dataDir: string, documents: number) {
     await writes(readings, documents)
     await reads(readings, documents)
     report('resident memory', await residentMegabytes(engine.pid), 'MB', { most: 300 })
+    await longCommands(readings, documents)
   } finally {
     await client.close()
     await engine.stop()

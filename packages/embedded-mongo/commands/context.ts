@@ -1,5 +1,5 @@
 /** What a command is given, and how it says which options it takes. */
-import type { Document } from 'bson'
+import { type Document, Double } from 'bson'
 import { type Collection, checkNamespace } from '../storage/collections/catalog.ts'
 import type { View, WritableView } from '../storage/disk/overlay.ts'
 import type { Engine } from '../storage/engine.ts'
@@ -46,5 +46,5 @@ export const target = (
 
 export const cursorReply = ({ id, ns, documents }: Batch, field: 'firstBatch' | 'nextBatch'): Buffer => {
   const cursor = withField(encode({ id, ns }), 4, field, encodeArray(documents))
-  return withField(encode({ ok: 1 }), 3, 'cursor', cursor)
+  return withField(encode({ ok: new Double(1) }), 3, 'cursor', cursor)
 }

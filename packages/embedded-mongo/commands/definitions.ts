@@ -91,6 +91,7 @@ const collMod: Command = {
       const index =
         findIndex(collection, name ?? keyPattern) ??
         fail(27, `cannot find index ${name ?? JSON.stringify(keyPattern)} for ns ${ns}`)
+      if (index.name === '_id_' && truthy(hidden)) fail(2, "can't hide _id index")
       const changes = {
         ...(!isNullish(hidden) && { hidden }),
         ...(!isNullish(expireAfterSeconds) && { expireAfterSeconds }),

@@ -5,7 +5,7 @@ import type { Index } from '../storage/collections/indexes.ts'
 import { fillIndexes } from '../storage/collections/records.ts'
 import { findIndex } from '../storage/queries/planner.ts'
 import { fail } from '../values/errors.ts'
-import { encode, isObject } from '../values/values.ts'
+import { encode, integer, isNullish, isObject } from '../values/values.ts'
 import { type Command, type Context, cursorReply, target } from './context.ts'
 
 const createIndexes: Command = {
@@ -74,12 +74,13 @@ const finish = async (
 }
 
 const listIndexes: Command = {
-  options: 'cursor',
+  options: 'cursor includeBuildUUIDs includeIndexBuildInfo',
   async run(context) {
-    const { engine, pace } = context
+    const { engine, pace, command } = context
     const { ns } = target(context, 'listIndexes')
+    const size = batchSizeOf(command.cursor, 'listIndexes')
     const documents = engine.catalog.get(ns).indexes.map(({ spec }) => encode(spec))
-    return cursorReply(await engine.cursors.start({ ns, documents, pace }, 1e6, true), 'firstBatch')
+    return cursorReply(await engine.cursors.start({ ns, documents, pace }, size), 'firstBatch')
   },
 }
 
@@ -96,9 +97,19 @@ const dropIndexes: Command = {
   },
 }
 
+/** What a list's `cursor` says of the first batch. */
+const batchSizeOf = (cursor: unknown, name: string): number => {
+  if (isNullish(cursor)) return 1e6
+  if (!isObject(cursor))
+    return fail(14, `BSON field '${name}.cursor' is the wrong type, expected type 'object'`)
+  return integer(cursor.batchSize, `${name}.cursor.batchSize`, 1e6)
+}
+
 const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {
   if (wanted === '*') return collection.indexes.filter(({ name }) => name !== '_id_')
   const names = Array.isArray(wanted) ? wanted : [wanted]
+  if (!names.every((name) => typeof name === 'string' || (isObject(name) && !Array.isArray(wanted))))
+    fail(14, "BSON field 'dropIndexes.index' is the wrong type, expected types '[string, object]'")
   return names.map((name) => {
     const index =
       findIndex(collection, name) ??

@@ -1,4 +1,4 @@
-import type { Document } from 'bson'
+import { type Document, Double } from 'bson'
 
 /** An answer `{ok: 0, code, errmsg, ...extra}`; in a write command also a row of writeErrors. */
 export class CommandError extends Error {
@@ -12,7 +12,7 @@ export class CommandError extends Error {
   }
 
   reply(): Document {
-    return { ok: 0, errmsg: this.message, code: this.code, ...this.extra }
+    return { ok: new Double(0), errmsg: this.message, code: this.code, ...this.extra }
   }
 }
 

@@ -1,5 +1,5 @@
 /** Finds a command, checks what all commands have in common, runs it, and turns what it throws into an answer. */
-import type { Document } from 'bson'
+import { type Document, Double } from 'bson'
 import type { Command, Context } from '../commands/context.ts'
 import { definitions } from '../commands/definitions.ts'
 import { diagnostics } from '../commands/diagnostics.ts'
@@ -14,7 +14,16 @@ import type { Engine } from '../storage/engine.ts'
 import type { Transaction } from '../storage/transactions.ts'
 import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
 import { Pace } from '../values/steps.ts'
-import { encode, integer, isNullish, isObject, toBigInt, truthy } from '../values/values.ts'
+import {
+  encode,
+  integer,
+  isNullish,
+  isNumeric,
+  isObject,
+  toBigInt,
+  toNumber,
+  truthy,
+} from '../values/values.ts'
 
 const commands: Record<string, Command> = {
   ...diagnostics,
@@ -62,7 +71,7 @@ export class Dispatcher {
   async run(request: Document, connectionId: number): Promise<Buffer> {
     try {
       const reply = await this.#run(request, connectionId)
-      return Buffer.isBuffer(reply) ? reply : encode(reply)
+      return Buffer.isBuffer(reply) ? reply : encode({ ...reply, ok: new Double(reply.ok) })
     } catch (error) {
       const fault = asCommandError(error)
       if (fault.code === 1) process.stderr.write(`embedded-mongo: ${(error as Error).stack}\n`)
@@ -183,12 +192,38 @@ const known = new Map(
   ]),
 )
 
+const levels = ['local', 'available', 'majority', 'linearizable', 'snapshot']
+
+/** @throws 9, 14 for concerns that are none */
+const checkConcerns = (read: unknown, write: unknown): void => {
+  if (!isNullish(read) && !isObject(read))
+    fail(14, "BSON field 'readConcern' is the wrong type, expected type 'object'")
+  if (isObject(read) && !isNullish(read.level) && !levels.includes(read.level))
+    fail(
+      9,
+      "readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'",
+    )
+  if (isNullish(write)) return
+  const { w, j, fsync, wtimeout }: Document = isObject(write)
+    ? write
+    : fail(14, "BSON field 'writeConcern' is the wrong type, expected type 'object'")
+  for (const flag of [j, fsync])
+    if (!isNullish(flag) && typeof flag !== 'boolean' && !isNumeric(flag))
+      fail(14, 'the j and fsync of a writeConcern must be booleans')
+  if (!isNullish(w) && !isNumeric(w) && !isObject(w) && typeof w !== 'string')
+    fail(9, 'w has to be a number or a string')
+  if (isNumeric(w) && (toNumber(w) < 0 || toNumber(w) > 50))
+    fail(9, 'w has to be a non-negative number and not greater than 50')
+  if (!isNullish(wtimeout) && !isNumeric(wtimeout)) fail(9, 'wtimeout must be a number')
+}
+
 /** @throws 40415 for an option nobody knows, 246 for a read concern that needs a replica set */
 const checkOptions = (name: string, request: Document): void => {
   const options = known.get(name)
   for (const option of Object.keys(request).slice(1))
     if (options && !options.has(option)) fail(40415, `BSON field '${name}.${option}' is an unknown field.`)
-  const { readConcern } = request
+  const { readConcern, writeConcern } = request
+  checkConcerns(readConcern, writeConcern)
   if (isObject(readConcern) && readConcern.level === 'snapshot' && request.autocommit !== false)
     throw new CommandError(246, 'snapshot reads outside a transaction are not supported by this engine')
 }

@@ -117,6 +117,7 @@ const comparison = (
   accept: (order: number) => boolean,
   collation?: Collation,
 ): Predicate => {
+  if (isRegex(operand)) return fail(2, "Can't have RegEx as arg to predicate over a field.")
   const type = typeOrder(operand)
   if (type === 1 || type === 127) return (value) => accept(compare(value ?? null, operand))
   const nan = (value: unknown) => type === 10 && Number.isNaN(toNumber(value))
@@ -257,7 +258,7 @@ const bitMask = (operand: unknown): bigint => {
   if (!isFiniteNumber(operand))
     return fail(9, 'bit operators need an array of bit positions, a number or binary data')
   const number = toNumber(operand)
-  if (!Number.isInteger(number) || number < 0 || number >= 2 ** 63)
+  if (!Number.isInteger(number) || number < 0 || toBigInt(operand) >= 2n ** 63n)
     fail(9, 'a bit mask must be a non-negative whole number of 64 bits')
   return toBigInt(operand)
 }

@@ -133,6 +133,8 @@ const leafOf = (tree: Tree, path: string, value: unknown): Leaf => {
     if ('$slice' in value && (isNumeric(value.$slice) || everyNumeric(value.$slice)))
       return { apply: slicer(value.$slice) }
     if ('$elemMatch' in value) {
+      if (Object.keys(value).length > 1)
+        fail(31325, 'Expression $elemMatch must be the only field of its object')
       if (path.includes('.')) fail(31275, 'Cannot use $elemMatch projection on a nested field')
       if (!isObject(value.$elemMatch)) fail(31274, 'elemMatch: Invalid argument, object required')
       if (tree.inclusive === undefined) tree.inclusive = true

@@ -61,6 +61,9 @@ const sortedArray = (array: unknown[], spec: unknown, collation?: Collation): un
 
 export const addToSet: ArrayUpdate = (current, operand, path, collation) => {
   const array = [...arrayAt(current, path)]
+  if (isObject(operand) && '$each' in operand)
+    for (const name of Object.keys(operand))
+      if (name !== '$each') fail(2, `Found unexpected fields after $each in $addToSet: ${name}`)
   const present = new ValueSet(array, collation)
   for (const value of eachOf(operand, '$addToSet')) if (present.add(value)) array.push(clone(value))
   return array

@@ -48,6 +48,8 @@ export const checkNamespace = (db: string, name: unknown): string => {
   if (typeof name !== 'string') return fail(73, 'collection name has invalid type')
   if (name === '' || name.includes('\0') || name.includes('$') || name.startsWith('.') || name.endsWith('.'))
     fail(73, `Invalid namespace specified '${db}.${name}'`)
+  if (name.startsWith('system.') && !name.startsWith('system.js'))
+    fail(73, `Invalid system namespace: ${db}.${name}`)
   if (db === '' || /[ ."$/\\\0]/.test(db) || db.length > 63) fail(73, `Invalid database name: '${db}'`)
   if (Buffer.byteLength(`${db}.${name}`) > 255)
     fail(73, 'Fully qualified namespace is too long. Max: 255 bytes')

@@ -39,7 +39,8 @@ export const checkIndexSpec = (spec: Document): Document => {
       fail(197, `The field '${option}' is not valid for an index specification. Specification: ${spec.name}`)
   }
   const { key } = spec
-  if (!isObject(key) || Object.keys(key).length === 0) return fail(67, 'Index keys cannot be empty.')
+  if (!isObject(key)) return fail(14, "The field 'key' must be an object")
+  if (Object.keys(key).length === 0) return fail(67, 'Index keys cannot be empty.')
   for (const [field, kind] of Object.entries(key)) checkIndexKey(field, kind)
   if (typeof spec.name !== 'string' || spec.name === '') fail(67, 'The index name must be a non-empty string')
   if (spec.sparse && spec.partialFilterExpression)
@@ -48,11 +49,27 @@ export const checkIndexSpec = (spec: Document): Document => {
   for (const option of ['unique', 'sparse', 'hidden', 'background'])
     if (option in spec && typeof spec[option] !== 'boolean' && !isNumeric(spec[option]))
       fail(14, `The field '${option}' has value of the wrong type, not convertible to bool`)
+  if (equal(Object.keys(key), ['_id'])) checkIdIndex(spec)
   checkTtl(spec, Object.keys(key).length, equal(Object.keys(key), ['_id']))
   collationOf(spec.collation)
   const { v: _v, ns: _ns, background: _background, ...rest } = spec
+  // MongoDB does not keep what says nothing.
+  if (rest.hidden === false) delete rest.hidden
   if (equal(Object.keys(key), ['_id'])) return { v: 2, key, name: '_id_' }
   return { v: 2, ...rest }
+}
+
+const idOptions = ['v', 'key', 'name', 'ns', 'collation', 'expireAfterSeconds', 'background']
+
+/** @throws 197 for what the index on _id cannot be */
+const checkIdIndex = (spec: Document): void => {
+  for (const option of Object.keys(spec))
+    if (
+      !idOptions.includes(option) &&
+      !(option === 'unique' && truthy(spec.unique)) &&
+      !(option === 'sparse')
+    )
+      fail(197, `The field '${option}' is not valid for an _id index specification`)
 }
 
 const partialOperators = ['$eq', '$exists', '$gt', '$gte', '$lt', '$lte', '$type', '$in', '$and', '$or']
