@@ -15,7 +15,7 @@ describe('the command lines', () => {
 
   it('of the commands say how they are used', async () => {
     const commands = ['admin', 'audit', 'openapi'].map((name) => `server/commands/${name}`)
-    const files = [...commands, 'bench/main', 'bench/embedded-mongo'].map((name) => `dist/${name}.js`)
+    const files = [...commands, 'bench/bench', 'bench/embedded-mongo'].map((name) => `dist/${name}.js`)
     const scripts = ['scripts/test.mjs', 'packages/embedded-mongo/bin/embedded-mongo.js']
     for (const command of [...files, ...scripts]) {
       const { stdout, stderr } = await run(process.execPath, [command, '--help'])

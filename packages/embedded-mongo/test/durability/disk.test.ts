@@ -4,8 +4,8 @@ import { copyFile, cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } fro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
-import { restoreBackup, startEmbeddedMongo } from '../index.ts'
-import { engineOfBlock, startEngine } from '../testing.ts'
+import { restoreBackup, startEmbeddedMongo } from '../../index.ts'
+import { engineOfBlock, startEngine } from '../../testing.ts'
 
 const documents = (count: number, text = 'x'.repeat(500)) =>
   Array.from({ length: count }, (_, i) => ({ _id: i as never, i, text }))

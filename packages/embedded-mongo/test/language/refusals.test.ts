@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
-import { engineOfBlock } from '../testing.ts'
+import { engineOfBlock } from '../../testing.ts'
 
 const point = { type: 'Point', coordinates: [1, 2] }
 const find = (filter: Document): Document => ({ find: 'things', filter })

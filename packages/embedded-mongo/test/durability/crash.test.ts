@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientSession, Db, Document, IndexDescription } from 'mongodb'
-import { type Engine, startEngine } from '../testing.ts'
+import { type Engine, startEngine } from '../../testing.ts'
 
 const rounds = 5
 const writers = 32

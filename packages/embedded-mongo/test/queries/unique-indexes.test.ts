@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Collection, type Document, ObjectId } from 'mongodb'
-import { engineOfBlock } from '../testing.ts'
+import { engineOfBlock } from '../../testing.ts'
 
 describe('unique indexes', () => {
   const engine = engineOfBlock()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Collection, type Document, UUID } from 'mongodb'
-import { engineOfBlock, threeThings } from '../testing.ts'
+import { engineOfBlock, threeThings } from '../../testing.ts'
 
 describe('commands', () => {
   const engine = engineOfBlock()

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClientSession, type Collection, MongoClient, MongoServerError } from 'mongodb'
-import { engineOfBlock } from '../testing.ts'
+import { engineOfBlock } from '../../testing.ts'
 
 interface Account {
   _id: number

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { BSON, type Document } from 'mongodb'
-import { type Engine, engineOfBlock } from '../testing.ts'
+import { type Engine, engineOfBlock } from '../../testing.ts'
 
 const seed = Number(process.env.SEED ?? 20240229)
 const opMsg = 2013

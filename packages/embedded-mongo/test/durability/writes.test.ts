@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Collection, type Document, Long, UUID } from 'mongodb'
-import { engineOfBlock, threeThings } from '../testing.ts'
+import { engineOfBlock, threeThings } from '../../testing.ts'
 
 describe('writing commands', () => {
   const engine = engineOfBlock()

@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Document, MongoClient } from 'mongodb'
-import { startEmbeddedMongo } from '../index.ts'
+import { startEmbeddedMongo } from '../../index.ts'
 
-const main = fileURLToPath(new URL('../main.js', import.meta.url))
-const index = new URL('../index.js', import.meta.url).href
+const main = fileURLToPath(new URL('../../main.js', import.meta.url))
+const index = new URL('../../index.js', import.meta.url).href
 
 interface Run {
   child: ChildProcess

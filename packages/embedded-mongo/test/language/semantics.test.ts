@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { Decimal128, type Document, Double, Long, MaxKey, MinKey, ObjectId, UUID } from 'mongodb'
-import { engineOfBlock } from '../testing.ts'
+import { engineOfBlock } from '../../testing.ts'
 
 /**
  * What MongoDB answers, written down by hand from its manual: an oracle that shares no code with the engine's matcher.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { BSON, type Collection, type Document, MongoServerError } from 'mongodb'
-import { type Engine, engineOfBlock } from '../testing.ts'
+import { type Engine, engineOfBlock } from '../../testing.ts'
 import { documents, indexes, type Query, query, type Write, write } from './arbitraries.ts'
 
 const { EJSON } = BSON

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Collection, type Document, Long } from 'mongodb'
-import { engineOfBlock } from '../testing.ts'
+import { engineOfBlock } from '../../testing.ts'
 
 describe('cursors', () => {
   const engine = engineOfBlock()

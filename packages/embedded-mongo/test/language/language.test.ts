@@ -10,7 +10,7 @@ import {
   Long,
   ObjectId,
 } from 'mongodb'
-import { engineOfBlock } from '../testing.ts'
+import { engineOfBlock } from '../../testing.ts'
 
 const decimal = (text: string) => Decimal128.fromString(text)
 

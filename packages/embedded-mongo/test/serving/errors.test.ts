@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type ClientSession, type Collection, type Document, Long } from 'mongodb'
-import { engineOfBlock } from '../testing.ts'
+import { engineOfBlock } from '../../testing.ts'
 
 type Attempt = (things: Collection, run: (command: Document) => Promise<Document>) => Promise<unknown>
 

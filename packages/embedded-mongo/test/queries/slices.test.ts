@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Collection, Document } from 'mongodb'
-import { engineOfBlock } from '../testing.ts'
+import { engineOfBlock } from '../../testing.ts'
 
 const many = 40_000
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { BSONRegExp, type Collection, Decimal128, type Document, Double, Int32, Long } from 'mongodb'
-import { engineOfBlock } from '../testing.ts'
+import { engineOfBlock } from '../../testing.ts'
 
 /** Where a simpler engine, or the library underneath, answers otherwise than MongoDB does. */
 describe('pitfalls', () => {
