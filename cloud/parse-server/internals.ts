@@ -13,6 +13,7 @@ export async function loadParseServer() {
   const { ParseServer } = await import('parse-server')
   const { default: adapter } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js')
   const { default: rest } = await import('parse-server/lib/rest.js')
+  const { default: cache } = await import('parse-server/lib/cache.js')
   const { default: batch } = await import('parse-server/lib/batch.js')
   const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
   const { default: Parse } = await import('parse/node')
@@ -23,9 +24,15 @@ export async function loadParseServer() {
     MongoStorageAdapter: adapter.default,
     rest: rest as Rest,
     routablePaths,
+    apps: cache.default as Apps,
     ParseError: Parse.Error,
     toObject,
   }
+}
+
+/** The applications of this process, by their ids. */
+export interface Apps {
+  get(id: unknown): unknown
 }
 
 /** What a path inside a batch is to the routes. @throws Parse.Error for one that lies outside of the mount */

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { Express } from 'express'
 import type { Db } from 'mongodb'
 import type { Logger } from 'pino'
-import { loadParseServer } from './internals.ts'
+import { type Apps, loadParseServer } from './internals.ts'
 import { type ParseConfig, type ParseParts, parseOptions } from './options.ts'
 import { verifySchema } from './schema-check.ts'
 
@@ -18,13 +18,20 @@ export async function startParse(
   parts: Omit<ParseParts, 'databaseAdapter'>,
 ): Promise<Express> {
   requireNativeBcrypt()
-  const { ParseServer } = await loadParseServer()
+  const { ParseServer, apps } = await loadParseServer()
+  knowByText(apps)
   const options = parseOptions(config, publicUrl, log, { ...parts, databaseAdapter: adapter })
   const parse = ParseServer(options as never)
   await parse.start()
   if (!config.open) await verifySchema(parse.config.databaseController, parts.definitions)
   await indexSessions(db)
   return parse.app
+}
+
+/** A body may hold any value as its `_ApplicationId`; Parse looks it up as it is, and fails on one that has no text. */
+function knowByText(apps: Apps): void {
+  const { get } = apps
+  apps.get = (id) => (typeof id === 'string' ? get.call(apps, id) : null)
 }
 
 /** Parse falls back to bcrypt in JavaScript, which stalls the event loop for most of a second at eight logins. */

@@ -112,6 +112,37 @@ describe('attack: malformed requests to the class family', () => {
     await refused(classesOf(user).batch(Array(11).fill(part)), 'eleven subqueries')
   })
 
+  it('keys in the body that are no texts', async () => {
+    const { 'X-Parse-Application-Id': id, 'X-Parse-REST-API-Key': key } = keys()
+    const strange: unknown[] = [
+      5,
+      true,
+      [],
+      [id],
+      {},
+      { toString: 1, valueOf: 2 },
+      [[{ toString: null }]],
+      '__proto__',
+      'toString',
+    ]
+    const names = ['_ApplicationId', '_JavaScriptKey', '_SessionToken', '_MasterKey', '_InstallationId']
+    for (const value of strange)
+      for (const name of [
+        ...names,
+        '_ContentType',
+        '_ClientVersion',
+        '_context',
+        '_RevocableSession',
+        '_method',
+      ])
+        for (const headers of [{}, { 'X-Parse-REST-API-Key': key ?? '' }]) {
+          const { sessionToken: _SessionToken } = user
+          const body = { _ApplicationId: id, _SessionToken, _method: 'GET', [name]: value }
+          const { status } = await request().post('/1/classes/Ehr').set(headers).send(body).timeout(2_000)
+          assert.ok(status < 500, `${name} ${JSON.stringify(value)}: ${status}`)
+        }
+  })
+
   it('a batch at an address that does not end with its route', async () => {
     const requests = [{ method: 'GET', path: '/1/classes/Ehr' }]
     for (const address of ['/1/batch', '/1/batch/', '/1/batch?', '/1/batch?a=/batch'])
