@@ -125,14 +125,14 @@ export class Run {
 
   async #renew(actor: Actor, anew = false): Promise<void> {
     await this.#people.renew(actor, anew).catch((error) => {
-      if (!this.#over) this.#findings.add({ kind: 'nobody gets in any more', told: String(error), asks: [] })
+      if (!this.#over) this.#findings.add({ kind: `${actor} gets in no more`, told: String(error), asks: [] })
     })
   }
 
   /** What the victim has must be as it was. */
   async #compare(before: Map<string, string>, world: World): Promise<void> {
     if (this.#over) return
-    await this.#people.renew('victim')
+    await this.#renew('victim')
     const after = await belongings(world, this.#tried.url)
     const changed: Finding[] = [...before]
       .filter(([path, object]) => after.get(path) !== object)

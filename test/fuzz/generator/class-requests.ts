@@ -3,7 +3,7 @@ import type { Actor, Ask } from './ask.ts'
 import type { Place, Target } from './document.ts'
 import { formOf } from './form.ts'
 import { spoil } from './mutations.ts'
-import { askFor } from './requests.ts'
+import { askFor, othersFor } from './requests.ts'
 import { Queries } from './where.ts'
 import { credentials, type World } from './world.ts'
 
@@ -135,7 +135,7 @@ function batch(world: World, actor: Actor): Ask {
 function account(world: World, actor: Actor): Ask {
   const { random, identityOf } = world
   const { email, password, mvUid = 'x' } = identityOf(actor).facts
-  const other = identityOf(random.pick(['ben', 'victim'])).facts
+  const other = identityOf(random.pick(othersFor(actor, 'PUT'))).facts
   const change = { name: 'Zoë', language: 'nl', email: other.email, username: other.email, password, ACL: {} }
   const some = Object.fromEntries(random.some(Object.entries(change), 0.4))
   const user = random.chance(0.7) ? mvUid : (other.mvUid ?? 'x')

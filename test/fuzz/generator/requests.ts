@@ -47,9 +47,13 @@ const others = new Set(['subjectId', 'guidelineId', 'connectionMvUid'])
 function placeFor({ random, openApi, memory }: World, target: Target, actor: Actor): Place {
   const names = idsFor(openApi, target)
   if (actor === 'victim' || random.chance(0.75)) return memory.place(random, actor, names)
-  const whose = random.pick<Actor>(['ann', 'ben', 'victim', 'victim', 'victim'])
+  const whose = random.pick(othersFor(actor, target.method))
   return memory.place(random, whose, random.chance(0.8) ? names : [])
 }
+
+/** Whose records somebody tries. What administrators may do to anybody, they do not do to the victim. */
+export const othersFor = (actor: Actor, method: string): Actor[] =>
+  actor === 'admin' && method !== 'GET' ? ['ann', 'ben'] : ['ann', 'ben', 'victim', 'victim', 'victim']
 
 function pathOf(openApi: OpenApi, { path }: Target, facts: Place): string {
   const names = openApi.names(path)

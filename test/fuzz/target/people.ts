@@ -49,7 +49,9 @@ export class People {
     const running = this.#renewals.get(actor)
     if (running) return running
     const { email = '', password = '' } = this.identityOf(actor).facts
-    const back = anew ? this.add(actor) : this.#logIn(actor, email, password).catch(() => this.add(actor))
+    const loggedIn = anew ? Promise.reject(new Error('anew')) : this.#logIn(actor, email, password)
+    // Nobody can have taken the victim's account, or what they wrote would be theirs no more.
+    const back = actor === 'victim' ? loggedIn : loggedIn.catch(() => this.add(actor))
     const renewal = back.finally(() => this.#renewals.delete(actor))
     this.#renewals.set(actor, renewal)
     return renewal
