@@ -1,12 +1,13 @@
 /** A filter compiled to a predicate over documents. */
-import type { Binary, Document } from 'bson'
-import { type Collation, compare, typeOrder } from '../../values/compare.ts'
+import type { Document } from 'bson'
+import { type Collation, compare, typeOrder, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
-import { bsonType, fields, isNullish, isNumeric, isObject, toBigInt, toNumber } from '../../values/values.ts'
+import { fields, isNullish, isNumeric, isObject, toBigInt, toNumber } from '../../values/values.ts'
 import { compileExpression } from '../expressions/compile.ts'
 import { isTrue } from '../expressions/operators/operands.ts'
 import { compileRegex, isRegex } from '../expressions/regex.ts'
+import { bits } from './bits.ts'
 import { typePredicate } from './bson-types.ts'
 
 export type Predicate = (value: unknown) => boolean
@@ -169,6 +170,8 @@ const operators: Record<string, Operator> = {
   },
   $all: (operand, options) => {
     if (!Array.isArray(operand)) return fail(2, '$all needs an array')
+    if (operand.length > FEW && !operand.some((value) => isRegex(value) || isElemMatch(value)))
+      return containsAll(operand, options.collation)
     const tests = operand.map((value) => valueTest(isElemMatch(value) ? value : literal(value), options))
     return (values) => tests.length > 0 && tests.every((test) => test(values))
   },
@@ -190,11 +193,23 @@ const operators: Record<string, Operator> = {
     if (divisor === 0n) fail(2, 'divisor cannot be 0')
     return reach((value) => isFiniteNumber(value) && toBigInt(value) % divisor === remainder)
   },
-  $bitsAllSet: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) === mask)),
-  $bitsAnySet: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) !== 0n)),
-  $bitsAllClear: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) === 0n)),
-  $bitsAnyClear: (operand, { reach }) => reach(bits(operand, (value, mask) => (value & mask) !== mask)),
+  $bitsAllSet: (operand, { reach }) => reach(bits(operand, (positions, isSet) => positions.every(isSet))),
+  $bitsAnySet: (operand, { reach }) => reach(bits(operand, (positions, isSet) => positions.some(isSet))),
+  $bitsAllClear: (operand, { reach }) => reach(bits(operand, (positions, isSet) => !positions.some(isSet))),
+  $bitsAnyClear: (operand, { reach }) => reach(bits(operand, (positions, isSet) => !positions.every(isSet))),
 }
+
+/** More values than this are looked up, not compared one by one. */
+const FEW = 8
+
+const containsAll =
+  (wanted: unknown[], collation?: Collation): FieldPredicate =>
+  (values) => {
+    const present = new ValueSet([], collation)
+    for (const value of values)
+      for (const one of Array.isArray(value) ? [value, ...value] : [value]) present.add(one ?? null)
+    return wanted.every((value) => present.has(value ?? null))
+  }
 
 const isFiniteNumber = (value: unknown): boolean => isNumeric(value) && Number.isFinite(toNumber(value))
 
@@ -236,48 +251,4 @@ export const elementTest = (criteria: Document, options: MatchOptions): Predicat
   }
   const test = compileFilter(criteria, options)
   return (element) => (isObject(element) || Array.isArray(element)) && test(element)
-}
-
-const MOST_BITS = 8 * 16 * 1024 * 1024
-
-/** @throws 2 for what is no mask */
-const bitMask = (operand: unknown): bigint => {
-  if (bsonType(operand) === 'Binary') return littleEndian(operand as Binary)
-  if (Array.isArray(operand)) {
-    const bytes = new Map<number, number>()
-    for (const bit of operand) {
-      const position = isNumeric(bit) ? toNumber(bit) : Number.NaN
-      if (!Number.isInteger(position) || position < 0)
-        fail(2, 'bit positions must be non-negative whole numbers')
-      if (position >= MOST_BITS)
-        fail(2, 'bit positions beyond what a document holds are not supported by this engine')
-      bytes.set(position, 1)
-    }
-    return [...bytes.keys()].reduce((mask, position) => mask | (1n << BigInt(position)), 0n)
-  }
-  if (!isFiniteNumber(operand))
-    return fail(9, 'bit operators need an array of bit positions, a number or binary data')
-  const number = toNumber(operand)
-  if (!Number.isInteger(number) || number < 0 || toBigInt(operand) >= 2n ** 63n)
-    fail(9, 'a bit mask must be a non-negative whole number of 64 bits')
-  return toBigInt(operand)
-}
-
-const littleEndian = (value: Binary): bigint => {
-  const hex = Buffer.from(value.value()).reverse().toString('hex')
-  return hex === '' ? 0n : BigInt(`0x${hex}`)
-}
-
-const bits = (operand: unknown, accept: (value: bigint, mask: bigint) => boolean): Predicate => {
-  const mask = bitMask(operand)
-  return (value) => {
-    if (bsonType(value) === 'Binary') return accept(littleEndian(value as Binary), mask)
-    // A negative number has ones before it, as far as anybody asks.
-    return (
-      isFiniteNumber(value) &&
-      Number.isInteger(toNumber(value)) &&
-      Math.abs(toNumber(value)) < 2 ** 63 &&
-      accept(toBigInt(value), mask)
-    )
-  }
 }

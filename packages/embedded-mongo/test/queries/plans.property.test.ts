@@ -143,8 +143,15 @@ function demandsValue(condition: unknown): boolean {
   return $exists === true || typeof ($gt ?? $eq) === 'string' || typeof ($gt ?? $eq) === 'number'
 }
 
-/** What the server answers, in a form that two plans must agree on. */
-async function answer(collection: Collection, query: Query, hint?: string | Document): Promise<string[]> {
+/** What the server answers, in a form that two plans must agree on; a sort by two arrays is refused by all. */
+async function answer(...asked: Parameters<typeof found>): Promise<string[]> {
+  return found(...asked).catch((error) => {
+    if (!/parallel arrays/.test(String(error))) throw error
+    return ['refused']
+  })
+}
+
+async function found(collection: Collection, query: Query, hint?: string | Document): Promise<string[]> {
   const { kind, filter, path, sort, skip, limit, projection, collation } = query
   const options = { ...exact, ...(collation && { collation }), ...(hint !== undefined && { hint }) }
   if (kind === 'count') return [text(await collection.countDocuments(filter, options))]
