@@ -40,7 +40,7 @@ export async function load(uri: string, name: string, subjectId: string, items: 
   await insert(
     db,
     'Ehr',
-    ehrIds.map((id) => document(id, { subjectId }, ehrPermissions(id, subjectId))),
+    ehrIds.map((id) => document(id, { subjectId }, ehrPermissions({ _id: id, subjectId }))),
   )
   const plans = Array.from({ length: (items / EHR_ITEMS) * PLANS_PER_EHR }, (_, i) => ({
     id: newId(),
@@ -79,7 +79,7 @@ function document(
 }
 
 function registered(carePlanId: string, ehrId: string, subjectId: string): Registered {
-  const permissions = planPermissions(ehrId, carePlanId, subjectId)
+  const permissions = planPermissions({ _id: ehrId, subjectId }, carePlanId)
   const add = (fields: object, id = newId()) => document(id, { ehrId, ...fields }, permissions)
   const open = { status: 'ACTIVE', description: 'Half an hour, five days a week' }
   const anyDay = () => new Date(START + Math.floor(Math.random() * 365) * DAY_MS)

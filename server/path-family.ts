@@ -39,13 +39,14 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
     const services = { readiness } as Partial<Services> as Services
     return { options: { ...optionsOf(parts, services), operations: health }, close: async () => {} }
   }
-  const { profiles, carePlans } = parts.services
+  const { profiles, carePlans, ehrs } = parts.services
   const accounts = await openAccounts({
     ...parts,
     sendMail: sendMailBy(parts.mails),
     belongings: [
       (session, mvUid) => profiles.forget(session, mvUid),
       (session, mvUid) => carePlans.participants.leave(session, mvUid),
+      (session, mvUid) => ehrs.leave(session, mvUid),
     ],
   })
   const services = { readiness, ...parts.services, ...accounts.services }

@@ -1,13 +1,12 @@
 import Parse from 'parse/node'
-import { ehrPermissions } from '../../records/ehrs/access.ts'
-import { createEhrRoles } from '../../records/ehrs/roles.ts'
+import { beginEhr } from '../../records/ehrs/beginning.ts'
 import { crowding, type FindHolder, placed } from '../../records/registered/into.ts'
 import type { ClassKind, Values } from '../../records/registered/kind.ts'
 import { refuseViolations } from '../../records/registered/refusals.ts'
 import { createFaults, derivedOf } from '../../records/registered/rules.ts'
 import type { Announce } from '../../records/store/announce.ts'
 import type { Caller, Permissions } from '../../records/store/documents/caller.ts'
-import { type Database, together } from '../../records/store/documents/database.ts'
+import { together } from '../../records/store/documents/database.ts'
 import { newId } from '../../records/store/documents/ids.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { namesOf } from '../../schemas/forms/fields.ts'
@@ -71,18 +70,21 @@ async function placeOf(
   })
 }
 
-/** An EHR is its subject's; who made it for someone else writes it too. */
+/** What the rule about a new EHR says of it besides is kept in it. */
 async function placeEhr(
-  database: Database,
+  records: Records,
   request: Request,
   caller: Caller,
   subjectId: string,
 ): Promise<Placed> {
   const { id = '' } = request.object
-  const writerId = caller.unrestricted || caller.userId === subjectId ? undefined : caller.userId
-  await together(database, (session) => createEhrRoles(database, session, id, writerId))
-  if (writerId !== undefined) await forgetRoles(request, writerId)
-  return { ehrId: id, permissions: ehrPermissions(id, subjectId) }
+  const ehr = { _id: id, subjectId }
+  const { permissions, ...kept } = await inParse(() =>
+    together(records, (session) => beginEhr(records, session, caller, ehr)),
+  )
+  request.object.set(kept)
+  await forgetRoles(request, caller.userId)
+  return { ehrId: id, permissions }
 }
 
 function aclOf({ read, write }: Permissions): Parse.ACL {

@@ -19,7 +19,7 @@ export async function beforeDelete(
   const { object } = request
   const acl = object.getACL()?.toJSON() ?? {}
   const writers = Object.keys(acl).filter((who) => acl[who]?.write)
-  const governs = className === 'Ehr' && governsEhr(caller, object.get('subjectId'))
+  const governs = className === 'Ehr' && governsEhr(caller, object.attributes)
   if (!governs && !isPermitted(writers, caller)) throw notFound()
   if (!governs && className === 'Ehr')
     throw forbidden('Only its subject and administrators may delete an EHR.')

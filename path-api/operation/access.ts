@@ -52,7 +52,10 @@ export const rules = {
     who: 'the subject of the EHR, those who write it, and the participants of its care plans',
   },
   'ehr:write': { who: 'the subject of the EHR, and those who write it' },
-  'ehr:subject': { who: 'the subject of the EHR, and administrators' },
+  'ehr:subject': {
+    who: 'the subject of the EHR, and administrators; as long as the subject is no user or has not agreed, its creator',
+  },
+  'ehr:agree': { who: 'the user whom the EHR is about' },
   'plan:read': {
     who: 'the subject of the EHR, those who write it, and the participants of the care plan',
   },

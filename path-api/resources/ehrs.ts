@@ -5,14 +5,13 @@ import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import { mounted } from './mounts.ts'
 
+const agreed = 'EHR data: an EHR for another user counts once that user agrees'
 const source = 'Endpoints, EHR data; Endpoints, Medical data'
 
-const ehrOf = ({ id, subjectId, createdAt, version }: StoredEhr): EhrResource => ({
-  id,
-  subjectId,
-  createdAt,
-  version,
-})
+const ehrOf = (stored: StoredEhr): EhrResource => {
+  const { id, subjectId, creatorId = null, pending = false, createdAt, version } = stored
+  return { id, subjectId, creatorId, pending, createdAt, version }
+}
 
 const mounts = [
   { path: '/ehr', of: '' },
@@ -42,18 +41,48 @@ export const ehrs = [
         path,
         summary: 'Create an EHR',
         description:
-          'An EHR about somebody else, or about a person without an account, is written by its creator too.',
+          'About oneself, or about a person without an account: that one is its creator’s, who may delete it. About ' +
+          'another user it is pending: its creator’s alone until that user accepts it; made by an administrator it is ' +
+          'that user’s at once. An account makes 100 at most.',
         source,
         access: 'user',
         body: EhrBody,
         reply: [201, EhrResource, 'versioned'],
-        errors: ['Conflict'],
+        errors: ['Conflict', 'RuleViolated'],
         handle: async ({ body: { subjectId } }, { caller, ehrs, newId }) => {
           const ehr = await ehrs.create(caller, subjectId ?? caller.userId, newId())
           return answer(ehrOf(ehr), { version: ehr.version, location: `/med/ehr/${ehr.id}` })
         },
       }),
   ),
+  list({
+    id: 'listPendingEhrs',
+    path: '/ehr/pending',
+    summary: 'List the EHRs about the caller to which they have not agreed',
+    description: 'The newest first. Nobody but their creators can see what is in them.',
+    source: agreed,
+    extra: true,
+    access: 'user',
+    item: EhrResource,
+    handle: async ({ page }, { caller, ehrs }) => pageAs(await ehrs.listPending(caller, page), ehrOf),
+  }),
+  operation({
+    id: 'acceptEhr',
+    method: 'post',
+    path: '/ehr/{ehrId}/accept',
+    summary: 'Agree to an EHR that somebody else made about the caller',
+    description:
+      'From then on it is like any other about the caller, who reads and writes all that is in it. Who does not agree ' +
+      'deletes it: `DELETE /med/ehr/{ehrId}`.',
+    source: agreed,
+    extra: true,
+    access: 'ehr:agree',
+    reply: [200, EhrResource, 'versioned'],
+    handle: async ({ params: { ehrId } }, { caller, ehrs }) => {
+      const ehr = await ehrs.accept(caller, ehrId)
+      return answer(ehrOf(ehr), { version: ehr.version })
+    },
+  }),
   operation({
     id: 'deleteEhr',
     method: 'delete',
@@ -61,7 +90,7 @@ export const ehrs = [
     summary: 'Delete an EHR with all that is registered in it',
     description:
       'It is gone for everyone at once. For 30 days an administrator can bring it back, then it is removed for good; ' +
-      'the audit stays.',
+      'the audit stays. An EHR about nobody of this service is deleted by its creator, a pending one by either of the two.',
     source: 'Endpoints, Medical data',
     access: 'ehr:subject',
     reply: [204],

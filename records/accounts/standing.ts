@@ -32,7 +32,7 @@ export async function isUsed(db: Db, mvUid: string, session: ClientSession): Pro
   // One after the other: a transaction's session takes one command at a time.
   return (
     (await one(sessionsOf(db).findOne({ _p_user: userPointer(mvUid) }, options))) ||
-    (await one(db.collection('Ehr').findOne({ subjectId: mvUid }, options))) ||
+    (await one(db.collection('Ehr').findOne({ subjectId: mvUid, pending: { $ne: true } }, options))) ||
     (await one(linksOf(db).findOne({ mvUid }, options))) ||
     (await one(emailChangesOf(db).findOne({ _id: mvUid }, options)))
   )

@@ -22,21 +22,39 @@ export const planRoles = (carePlanId: string): string[] =>
 
 const role = (name: string): string => `role:${name}`
 
+/** What of an EHR says who may see what is in it; each value as it lies in the database. */
+export interface EhrHead {
+  _id: string
+  subjectId?: unknown
+  /** Whether it waits until the user whom it is about agrees. */
+  pending?: unknown
+}
+
 /**
- * Who is named in permissions because the EHR is about them. Whether such an account exists is not looked
- * up: the answer would tell strangers, and an id without an account grants nobody anything.
+ * Whether a reference has the form of a user's id. That there is such a user is not looked up: the answer would tell
+ * strangers, and an id without an account grants nobody anything.
  */
-const subject = (subjectId: string): string[] => (/^[A-Za-z0-9]{10}$/.test(subjectId) ? [subjectId] : [])
+export const mayBeUser = (subjectId: unknown): subjectId is string =>
+  typeof subjectId === 'string' && /^[A-Za-z0-9]{10}$/.test(subjectId)
+
+/** The user whom the EHR is about, once they agree; undefined: somebody who is no user, or has not agreed. */
+export const subjectOf = ({ subjectId, pending }: Omit<EhrHead, '_id'>): string | undefined =>
+  mayBeUser(subjectId) && pending !== true ? subjectId : undefined
+
+const subject = (ehr: EhrHead): string[] => {
+  const subjectId = subjectOf(ehr)
+  return subjectId === undefined ? [] : [subjectId]
+}
 
 /** Permissions of the EHR and of what belongs to it alone. */
-export function ehrPermissions(ehrId: string, subjectId: string): Permissions {
-  const writers = [...subject(subjectId), role(ehrRole(ehrId, 'write'))]
-  return { read: [...writers, role(ehrRole(ehrId, 'read'))], write: writers }
+export function ehrPermissions(ehr: EhrHead): Permissions {
+  const writers = [...subject(ehr), role(ehrRole(ehr._id, 'write'))]
+  return { read: [...writers, role(ehrRole(ehr._id, 'read'))], write: writers }
 }
 
 /** Permissions of a care plan and of all that is registered in it. */
-export function planPermissions(ehrId: string, carePlanId: string, subjectId: string): Permissions {
-  const writers = [...subject(subjectId), role(ehrRole(ehrId, 'write')), role(planRole(carePlanId, 'write'))]
+export function planPermissions(ehr: EhrHead, carePlanId: string): Permissions {
+  const writers = [...subject(ehr), role(ehrRole(ehr._id, 'write')), role(planRole(carePlanId, 'write'))]
   return { read: [...writers, role(planRole(carePlanId, 'read'))], write: writers }
 }
 

@@ -4,8 +4,13 @@ import { storedPermissions } from '../store/documents/parse-format.ts'
 import { accessesOf } from '../store/resource.ts'
 import { changeOf } from '../store/writing/history.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
-import { ehrPermissions } from './access.ts'
+import { type EhrHead, ehrPermissions, subjectOf } from './access.ts'
 import { createEhrRoles } from './roles.ts'
+
+/** What says who decides about an EHR. */
+interface Governed extends Omit<EhrHead, '_id'> {
+  creatorId?: unknown
+}
 
 /**
  * Makes the EHR that comes with an account, with exactly the id that the account names, unless it is there.
@@ -21,9 +26,9 @@ export async function ensureEhrOfAccount(records: Records, caller: Caller, ehrId
     const users = documentsOf(records, '_User')
     if (!(await users.findOne({ _id: userId, ehrId }, { projection: { _id: 1 }, session }))) return
     const at = records.clock()
-    const permissions = storedPermissions(ehrPermissions(ehrId, userId))
-    const meta = { _id: ehrId, version: 1, _created_at: at, _updated_at: at }
-    await ehrs.insertOne({ ...meta, subjectId: userId, ...permissions }, { session })
+    const ehr = { _id: ehrId, subjectId: userId, pending: false }
+    const meta = { version: 1, _created_at: at, _updated_at: at }
+    await ehrs.insertOne({ ...ehr, ...meta, ...storedPermissions(ehrPermissions(ehr)) }, { session })
     await createEhrRoles(records, session, ehrId)
     noteCreation(tx, caller, ehrId, { version: 1, at })
   })
@@ -32,9 +37,12 @@ export async function ensureEhrOfAccount(records: Records, caller: Caller, ehrId
   })
 }
 
-/** Who may delete an EHR and see who used it: not everybody who writes it. */
-export const governsEhr = (caller: Caller, subjectId: unknown): boolean =>
-  caller.unrestricted === true || isAdmin(caller) || caller.userId === subjectId
+/**
+ * Who may delete an EHR and see who used it: not everybody who writes it, but its subject, and its creator as long as
+ * that is no user or has not agreed.
+ */
+export const governsEhr = (caller: Caller, ehr: Governed): boolean =>
+  caller.unrestricted === true || isAdmin(caller) || caller.userId === (subjectOf(ehr) ?? ehr.creatorId)
 
 /** Leaves the history and the audit entry of an EHR that was written past its store. */
 export function noteCreation(

@@ -1,10 +1,11 @@
 import type { Static } from '@sinclair/typebox'
-import type { IndexDescription } from 'mongodb'
+import type { ClientSession, IndexDescription } from 'mongodb'
 import { Ehr } from '../../schemas/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type AuditEntry, listAccess } from '../store/audit/trail.ts'
 import type { IfMatch } from '../store/decisions.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
+import { isDuplicate } from '../store/documents/database.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
 import { accessesOf, attemptOf } from '../store/resource.ts'
@@ -12,11 +13,15 @@ import { Store } from '../store/store.ts'
 import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records } from '../store/writing/transaction.ts'
 import { ehrPermissions } from './access.ts'
+import { admitSubject, waitsFor } from './agreement.ts'
+import { beginEhr, makersOf } from './beginning.ts'
 import { governsEhr } from './ehr.ts'
 import { removeSoftly, restoreRemoved } from './removed.ts'
-import { createEhrRoles } from './roles.ts'
 
 export type StoredEhr = Saved<Static<typeof Ehr.record>>
+
+/** For what a rule of its own allows, whatever the permissions say. */
+const unrestricted = (caller: Caller): Caller => ({ ...caller, unrestricted: true })
 
 const AUDITED = { collection: 'Ehr', ehr: 'id' } as const
 
@@ -30,7 +35,10 @@ export class Ehrs {
     this.store = new Store(records, {
       ...AUDITED,
       schema: Ehr.record,
-      lists: { newest: { by: [], sort: 'createdAt', order: 'desc' } },
+      lists: {
+        newest: { by: [], sort: 'createdAt', order: 'desc' },
+        pending: { by: ['subjectId', 'pending'], sort: 'createdAt', order: 'desc' },
+      },
     })
   }
 
@@ -55,31 +63,63 @@ export class Ehrs {
     return this.store.get(caller, { id })
   }
 
-  /** Makes an EHR about the subject, who reads and writes it; so does the caller when it is somebody else. */
+  /** Those that wait for the caller to agree, the newest first. Nothing is told of what is in them. */
+  listPending(caller: Caller, page: PageOf): Promise<Page<StoredEhr>> {
+    const where = { subjectId: caller.userId, pending: true }
+    return this.store.list(unrestricted(caller), 'pending', { where, ...page })
+  }
+
+  /** Makes an EHR, as {@link beginEhr} has it. @throws RuleViolated for one too many */
   create(caller: Caller, subjectId: string, id: string): Promise<StoredEhr> {
-    const writer = caller.userId === subjectId ? undefined : caller.userId
     return unlessMade(
       () =>
         inTransaction(this.#records, async (tx) => {
-          const permissions = ehrPermissions(id, subjectId)
-          const ehr = await this.store.create(caller, { subjectId }, permissions, { tx, id })
-          await createEhrRoles(this.#records, tx.session, id, writer)
-          return ehr
+          const { permissions, ...kept } = await beginEhr(this.#records, tx.session, caller, {
+            _id: id,
+            subjectId,
+          })
+          return this.store.create(caller, { subjectId, ...kept }, permissions, { tx, id })
+        }).catch((error) => {
+          throw isDuplicate(error) ? new ServiceError('Conflict', { cause: error }) : error
         }),
-      () => this.get(caller, id),
+      // An administrator may not see what they made for somebody else.
+      () => this.get(isAdmin(caller) ? unrestricted(caller) : caller, id),
     )
   }
 
   /**
+   * The subject agrees to an EHR that somebody else made about them, and from then on reads and writes it and all that is
+   * registered in it, its history and audit included. To do so once more changes nothing.
+   * @throws NotFound; Forbidden for one who may read it and is not its subject
+   */
+  async accept(caller: Caller, id: string): Promise<StoredEhr> {
+    const subjectId = caller.userId
+    const accepted = await inTransaction(this.#records, async (tx) => {
+      if (!(await waitsFor(this.#records, caller, id, tx))) return
+      const permissions = ehrPermissions({ _id: id, subjectId })
+      const agreed = (now: StoredEhr) => ({ ...now, pending: false })
+      const ehr = await this.store.update(unrestricted(caller), { id }, agreed, { tx, permissions })
+      await admitSubject(this.#records, tx, { ehrId: id, subjectId })
+      return ehr
+    })
+    if (accepted) return accepted
+    const ehr = await this.get(caller, id)
+    if (ehr.subjectId !== subjectId) await this.#refuse(caller, ehr, 'update')
+    return ehr
+  }
+
+  /**
    * Removes an EHR with all that hangs on it, for everyone and at once; an administrator can bring it back for 30 days.
-   * @throws NotFound; Forbidden for one who is neither its subject nor an administrator; PreconditionFailed
+   * So does a subject who does not agree to it.
+   * @throws NotFound; Forbidden for one who does not govern it; PreconditionFailed
    */
   async remove(caller: Caller, id: string, ifMatch: IfMatch): Promise<void> {
-    const by = isAdmin(caller) ? { ...caller, unrestricted: true as const } : caller
     const removal = inTransaction(this.#records, async (tx) => {
-      const { subjectId } = await this.store.get(by, { id }, { tx })
-      await this.#requireGoverning(by, { id, subjectId }, 'delete')
-      await removeSoftly(this.#records, tx, { ehrId: id, subjectId })
+      const declines = isAdmin(caller) || (await waitsFor(this.#records, caller, id, tx))
+      const by = declines ? unrestricted(caller) : caller
+      const ehr = await this.store.get(by, { id }, { tx })
+      await this.#requireGoverning(by, ehr, 'delete')
+      await removeSoftly(this.#records, tx, { ehrId: id, subjectId: ehr.subjectId })
       await this.store.remove(by, { id }, { tx, ifMatch })
     })
     await this.#records.recentRemovals.remember(id, removal)
@@ -88,14 +128,14 @@ export class Ehrs {
   /**
    * Who saw and changed what of an EHR, the newest first. Its own reader is in it too. An administrator reads it also
    * when the EHR is gone.
-   * @throws NotFound; Forbidden for one who is neither its subject nor an administrator
+   * @throws NotFound; Forbidden for one who does not govern it
    */
   async accesses(caller: Caller, ehrId: string, page: PageOf): Promise<Page<AuditEntry>> {
     const { db, audit } = this.#records
     if (!isAdmin(caller)) await this.#requireGoverning(caller, await this.get(caller, ehrId), 'query')
     else if ((await listAccess(db, ehrId, { limit: 1 })).items.length > 0) {
       await audit.record(...accessesOf(AUDITED, caller, { action: 'query' }, [{ id: ehrId }]))
-    } else await this.get({ ...caller, unrestricted: true }, ehrId)
+    } else await this.get(unrestricted(caller), ehrId)
     return listAccess(db, ehrId, page)
   }
 
@@ -105,7 +145,7 @@ export class Ehrs {
    * @throws NotFound
    */
   async restore(caller: Caller, id: string, again: boolean): Promise<StoredEhr> {
-    const by = { ...caller, unrestricted: true as const }
+    const by = unrestricted(caller)
     const restored = inTransaction(this.#records, (tx) => restoreRemoved(this.#records, tx, by, id))
     await restored.catch((error) => {
       if (!(again && error instanceof ServiceError)) throw error
@@ -113,15 +153,19 @@ export class Ehrs {
     return this.get(by, id)
   }
 
+  /** Forgets what somebody made whose account ends; the EHRs themselves stay. */
+  async leave(session: ClientSession, userId: string): Promise<void> {
+    await makersOf(this.#records).deleteOne({ _id: userId }, { session })
+  }
+
   /** @throws Forbidden, of which the audit is told */
-  async #requireGoverning(
-    caller: Caller,
-    ehr: Pick<StoredEhr, 'id' | 'subjectId'>,
-    action: 'query' | 'delete',
-  ): Promise<void> {
-    if (governsEhr(caller, ehr.subjectId)) return
+  async #requireGoverning(caller: Caller, ehr: StoredEhr, action: 'query' | 'delete'): Promise<void> {
+    if (!governsEhr(caller, ehr)) await this.#refuse(caller, ehr, action)
+  }
+
+  async #refuse(caller: Caller, ehr: StoredEhr, action: 'query' | 'update' | 'delete'): Promise<never> {
     const refused = { action, outcome: 'refused' } as const
-    await this.#records.audit.record(...attemptOf(AUDITED, caller, refused, ehr))
+    await this.#records.audit.record(...attemptOf(AUDITED, caller, refused, { id: ehr.id }))
     throw new ServiceError('Forbidden')
   }
 }

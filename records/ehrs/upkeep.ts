@@ -1,5 +1,6 @@
 import { type Loop, periodically } from '../store/batching/periodically.ts'
 import { documentsOf } from '../store/documents/database.ts'
+import { agreementsOf, sweepAgreements } from './agreement.ts'
 import { type Held, removals, sweepRemovals } from './removal.ts'
 import { removedEhrs, sweepRemovedEhrs } from './removed.ts'
 import { indexRoles } from './roles.ts'
@@ -7,17 +8,19 @@ import { indexRoles } from './roles.ts'
 const SWEEP_EVERY_MS = 60_000
 
 /**
- * Makes the indexes that Parse cannot be told about, and finishes removals that were cut short: now, and every minute.
+ * Makes the indexes that Parse cannot be told about, and finishes removals and agreements that were cut short: now, and every minute.
  */
 export async function startUpkeep(database: Held, onFault: (fault: unknown) => void): Promise<Loop> {
   await indexRoles(database)
   // A list without a condition is the list of what the caller may read.
   for (const name of ['Ehr', ...database.contents.Ehr])
     await documentsOf(database, name).createIndex({ _rperm: 1 })
-  for (const removed of [removals(database), removedEhrs(database)]) await removed.createIndex({ at: 1 })
+  for (const done of [removals(database), removedEhrs(database), agreementsOf(database)])
+    await done.createIndex({ at: 1 })
   const sweep = async () => {
     await sweepRemovals(database)
     await sweepRemovedEhrs(database, new Date())
+    await sweepAgreements(database, new Date())
   }
   return periodically(SWEEP_EVERY_MS, sweep, onFault)
 }

@@ -35,7 +35,7 @@ export const holdersIn =
     (await documentsOf(database, className).findOne({ _id }, { session })) ?? undefined
 
 /** What of a holder must be known. */
-const KNOWN = { ehrId: 1, carePlanId: 1, subjectId: 1, status: 1, _rperm: 1, _wperm: 1 } as const
+const KNOWN = { ehrId: 1, carePlanId: 1, subjectId: 1, pending: 1, status: 1, _rperm: 1, _wperm: 1 } as const
 
 /** Finds them for requests that come at the same time with common queries. */
 export function sharedHolders(database: Database): FindHolder {
@@ -89,7 +89,7 @@ export async function placed(
 ): Promise<{ ehrId: string; permissions: Permissions }> {
   if (carePlanId === undefined) {
     const ehr = await writable(find, caller, 'Ehr', ehrId ?? '', {})
-    return { ehrId: ehr._id, permissions: kind.permissions(ehr._id, id, String(ehr.subjectId)) }
+    return { ehrId: ehr._id, permissions: kind.permissions(ehr, id) }
   }
   const plan = await writable(find, caller, 'CarePlan', carePlanId, { ehrId })
   const goal =
@@ -106,7 +106,7 @@ export const into = (kind: Pick<ClassKind, 'permissions'>, id: string, { ehrId, 
         collection: 'Ehr',
         key: { _id: ehrId },
         ehrId,
-        permissions: ({ subjectId }) => kind.permissions(ehrId, id, String(subjectId)),
+        permissions: (ehr) => kind.permissions(ehr, id),
       }
     : intoPlan({ ehrId, carePlanId })
 

@@ -4,7 +4,7 @@ import type { Language } from '../../schemas/code-lists.ts'
 import type { AnyForms, RegisteredIn } from '../../schemas/forms/forms.ts'
 import { type Check, checkOf } from '../../schemas/registry.ts'
 import type { Violation } from '../../schemas/violation.ts'
-import { ehrPermissions } from '../ehrs/access.ts'
+import { type EhrHead, ehrPermissions } from '../ehrs/access.ts'
 import type { Permissions } from '../store/documents/caller.ts'
 import type { ListShape } from '../store/reading/listing.ts'
 import type { Resource } from '../store/resource.ts'
@@ -38,7 +38,7 @@ export interface ClassKind extends Kind, AnyForms {
   /** How many of them one care plan, or one goal, takes. */
   most?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
   /** Who may see what is registered in an EHR, when that is not whoever sees the EHR. */
-  permissions(ehrId: string, id: string, subjectId: string): Permissions
+  permissions(ehr: EhrHead, id: string): Permissions
 }
 
 type Lists<S extends TObject> = Record<string, ListShape<Static<S>>>
@@ -65,8 +65,7 @@ export function kind<F extends AnyForms, const L extends Lists<F['record']>>(
   forms: F,
   options: Options<F['record'], L>,
 ) {
-  const { rules = NO_RULES, permissions = (ehrId, _, subjectId) => ehrPermissions(ehrId, subjectId) } =
-    options
+  const { rules = NO_RULES, permissions = ehrPermissions } = options
   return {
     ...forms,
     ...options,

@@ -233,6 +233,7 @@ export class Participants {
     const user = await usersOf(this.#records.db).findOne({ _id: mvUid }, { session })
     const isUser = user !== null && stateOf(user) !== 'DISABLED'
     const violations = [
+      ...(ehr?.pending === true ? [notAgreed] : []),
       ...(ehr?.subjectId === mvUid ? [isSubject] : isUser ? [] : [noUser]),
       ...((await this.#takesPart(tx, { carePlanId, mvUid, otherwiseThan: id })) ? [takesPart] : []),
       ...timeViolations(wanted),
@@ -279,6 +280,11 @@ const isSubject: Violation = {
   path: 'mvUid',
   code: 'subject',
   message: 'is the subject of the EHR, who takes part in all of its care plans and stays',
+}
+const notAgreed: Violation = {
+  path: 'mvUid',
+  code: 'pending',
+  message: 'cannot take part as long as the subject of the EHR has not agreed to it',
 }
 const noUser: Violation = { path: 'mvUid', code: 'user', message: 'must be a user of this service' }
 const anotherUser: Violation = { path: 'mvUid', code: 'fixed', message: 'may not be changed' }

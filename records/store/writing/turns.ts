@@ -7,7 +7,7 @@ import type { Records, Transaction } from './transaction.ts'
  */
 export async function takeTurns(
   records: Pick<Records, 'db'>,
-  { session }: Transaction,
+  { session }: Pick<Transaction, 'session'>,
   ehrIds: readonly string[],
 ): Promise<void> {
   const turns = [...new Set(ehrIds)].map((_id) => ({
