@@ -1,4 +1,5 @@
 import type { RequestHandler, Response } from 'express'
+import { waitsFor } from '../../records/ehrs/agreement.ts'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
 import { QUERY_MS, whenOverdue, withDeadline } from '../../records/store/reading/deadline.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
@@ -53,7 +54,7 @@ export function createGate({ open, records, spend, accounts }: GateParts): Reque
       if (!open) {
         const asked = parts.map(askedBy)
         checkNames(asked)
-        await letAdministrate(req)
+        await letRemove(req, records)
         auditAnswer(req, res, asked, records)
       }
       await inTime(parts, res, async () => {
@@ -146,12 +147,15 @@ async function readQueries(req: ParseRequest, parts: RequestPart[], serves: Serv
 }
 
 /**
- * Administrators delete EHRs that they may not see. Parse looks for what is to be deleted with the rights of the one who
- * asks, and a batch has the same rights in all of its parts: there they find nothing.
+ * Administrators delete EHRs that they may not see, and so do users who do not agree to one about them. Parse looks for
+ * what is to be deleted with the rights of the one who asks, and a batch has the same rights in all of its parts: there
+ * they find nothing.
  */
-async function letAdministrate({ method, path, auth }: ParseRequest): Promise<void> {
-  if (method !== 'DELETE' || !/^\/classes\/Ehr\/[^/]+\/?$/.test(path)) return
-  if (auth.user && (await auth.getUserRoles()).includes('role:admin')) auth.isMaster = true
+async function letRemove({ method, path, auth }: ParseRequest, records: Records): Promise<void> {
+  const ehrId = /^\/classes\/Ehr\/([^/]+)\/?$/.exec(path)?.[1]
+  if (method !== 'DELETE' || ehrId === undefined || !auth.user) return
+  const isAdmin = (await auth.getUserRoles()).includes('role:admin')
+  if (isAdmin || (await waitsFor(records, auth.user.id, ehrId))) auth.isMaster = true
 }
 
 /** Logs and histories keep URLs: no password may stand in one. */

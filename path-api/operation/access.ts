@@ -55,6 +55,7 @@ export const rules = {
   'ehr:subject': {
     who: 'the subject of the EHR, and administrators; as long as the subject is no user or has not agreed, its creator',
   },
+  'ehr:remove': { who: 'who may see who used it, and the subject who has not agreed to it' },
   'ehr:agree': { who: 'the user whom the EHR is about' },
   'plan:read': {
     who: 'the subject of the EHR, those who write it, and the participants of the care plan',

@@ -92,7 +92,7 @@ export const ehrs = [
       'It is gone for everyone at once. For 30 days an administrator can bring it back, then it is removed for good; ' +
       'the audit stays. An EHR about nobody of this service is deleted by its creator, a pending one by either of the two.',
     source: 'Endpoints, Medical data',
-    access: 'ehr:subject',
+    access: 'ehr:remove',
     reply: [204],
     handle: ({ params: { ehrId } }, { caller, ehrs, ifMatch }) => ehrs.remove(caller, ehrId, ifMatch),
   }),

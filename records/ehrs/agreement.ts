@@ -1,5 +1,4 @@
 import type { ClientSession, Collection } from 'mongodb'
-import type { Caller } from '../store/documents/caller.ts'
 import { type Database, documentsOf, together } from '../store/documents/database.ts'
 import { LONGEST_REQUEST_MS } from '../store/writing/recent-removals.ts'
 import type { Records, Transaction } from '../store/writing/transaction.ts'
@@ -19,12 +18,13 @@ export const agreementsOf = ({ db }: Pick<Database, 'db'>): Collection<Agreement
 /** Whether the EHR waits for this very user to agree. */
 export const waitsFor = async (
   database: Pick<Database, 'db'>,
-  { userId }: Caller,
+  userId: string,
   ehrId: string,
-  { session }: Pick<Transaction, 'session'>,
+  session?: ClientSession,
 ): Promise<boolean> => {
   const waiting = { _id: ehrId, subjectId: userId, pending: true }
-  return (await documentsOf(database, 'Ehr').findOne(waiting, { projection: { _id: 1 }, session })) !== null
+  const options = { projection: { _id: 1 }, ...(session && { session }) }
+  return (await documentsOf(database, 'Ehr').findOne(waiting, options)) !== null
 }
 
 /** Lets the subject read and write what is registered in the EHR, whose own document the caller changes. */

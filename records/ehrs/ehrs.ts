@@ -95,7 +95,7 @@ export class Ehrs {
   async accept(caller: Caller, id: string): Promise<StoredEhr> {
     const subjectId = caller.userId
     const accepted = await inTransaction(this.#records, async (tx) => {
-      if (!(await waitsFor(this.#records, caller, id, tx))) return
+      if (!(await waitsFor(this.#records, caller.userId, id, tx.session))) return
       const permissions = ehrPermissions({ _id: id, subjectId })
       const agreed = (now: StoredEhr) => ({ ...now, pending: false })
       const ehr = await this.store.update(unrestricted(caller), { id }, agreed, { tx, permissions })
@@ -115,7 +115,7 @@ export class Ehrs {
    */
   async remove(caller: Caller, id: string, ifMatch: IfMatch): Promise<void> {
     const removal = inTransaction(this.#records, async (tx) => {
-      const declines = isAdmin(caller) || (await waitsFor(this.#records, caller, id, tx))
+      const declines = isAdmin(caller) || (await waitsFor(this.#records, caller.userId, id, tx.session))
       const by = declines ? unrestricted(caller) : caller
       const ehr = await this.store.get(by, { id }, { tx })
       await this.#requireGoverning(by, ehr, 'delete')

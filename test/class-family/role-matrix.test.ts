@@ -3,7 +3,6 @@ import { exampleOf } from '../../path-api/documentation/example.ts'
 import type { Access } from '../../path-api/operation/access.ts'
 import { CLASS_NAMES, type ClassName, classes, classKind } from '../../records/kinds.ts'
 import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../harness/care/cast.ts'
-import { ok } from '../harness/clients/path-client.ts'
 import { keys, request } from '../harness/service/service.ts'
 import { isFullSize } from '../harness/size.ts'
 
@@ -105,7 +104,7 @@ describe('who may do what with an EHR in the class family', function () {
   async function objectFor(row: Row, ids: Ids, deletable: boolean): Promise<string> {
     if (row.className === 'CarePlan') return ids.carePlanId ?? ''
     if (row.className === 'Ehr') {
-      return deletable ? ok(await cast.patient.call('POST', '/ehr', {}), 201).id : cast.patient.ehrId
+      return deletable ? cast.spare() : cast.patient.ehrId
     }
     const post = request().post(`/1/classes/${row.className}`).set(headersOf('subject'))
     const { body } = await post.send(bodyOf(row, 'create', ids)).expect(201)

@@ -4,9 +4,22 @@ import { exampleOf } from '../../path-api/documentation/example.ts'
 import { namesIn, type Operation } from '../../path-api/operation/operation.ts'
 import { table } from '../../path-api/table.ts'
 import { type ClassName, isClassName } from '../../records/kinds.ts'
-import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../harness/care/cast.ts'
+import {
+  type CallerName,
+  type Cast,
+  callers,
+  type Ids,
+  newCast,
+  newPendingCast,
+  type PendingCallerName,
+  pendingCallers,
+  pendingVerdictOf,
+  type Verdict,
+  verdictOf,
+} from '../harness/care/cast.ts'
 import { addition, exampleBody, exampleChange } from '../harness/care/examples.ts'
 import { call, ok } from '../harness/clients/path-client.ts'
+import type { Person } from '../harness/people/people.ts'
 
 const ofEhrs = table.filter(({ path }) => /^\/(ehr|med)\b/.test(path))
 const isOpen = ({ access }: Operation): boolean => access === 'public' || access === 'optional'
@@ -16,15 +29,37 @@ const operations = ofEhrs.filter((operation) => !isOpen(operation))
 const happensOnce = ({ method, path }: Operation): boolean =>
   method === 'delete' || path.endsWith('/close') || (method !== 'get' && path.includes('/participant'))
 
-function expected(caller: CallerName, { id, access }: Operation) {
-  const verdict = verdictOf(caller, access)
-  // Nothing has been removed that could be restored.
-  return id === 'restoreEhr' && verdict === 'done' ? 404 : verdict
+/** Nothing has been removed that could be restored. */
+const restoring = ({ id }: Operation, verdict: Verdict): Verdict =>
+  id === 'restoreEhr' && verdict === 'done' ? 404 : verdict
+
+const expected = (caller: CallerName, operation: Operation) =>
+  restoring(operation, verdictOf(caller, operation.access))
+
+/** As nobody takes part in an EHR to which its subject has not agreed, there is nobody to be added, shown or changed. */
+function expectedPending(caller: PendingCallerName, operation: Operation) {
+  const { method, path, access } = operation
+  const verdict = restoring(operation, pendingVerdictOf(caller, access))
+  if (verdict !== 'done' || !path.includes('/participant')) return verdict
+  if (path.endsWith('{participationId}')) return 404
+  return method === 'post' ? 422 : verdict
 }
 
-describe('who may do what with an EHR in the path family', function () {
-  this.timeout(60_000)
-  let cast: Cast
+function bodyOf({ method, path, body }: Operation, ids: Ids, { mvUid }: Person): unknown {
+  if (!body) return undefined
+  const example = exampleOf(body as TObject) as Record<string, unknown>
+  for (const name of ['id', 'status', 'participationId', 'mvUid', 'participants']) delete example[name]
+  if ('carePlanId' in example) example.carePlanId = ids.careplanId
+  return method === 'post' && path.endsWith('/participant') ? { ...example, mvUid } : example
+}
+
+/** Asks all operations as everybody of a cast. */
+function matrix<Name>(
+  newCast: () => Promise<Cast<Name>>,
+  callers: readonly Name[],
+  expected: (caller: Name, operation: Operation) => Verdict | 422,
+): void {
+  let cast: Cast<Name>
   /** For all calls that can be repeated, be it that they are refused. */
   let shared: Ids
   const records = new Map<ClassName, string>()
@@ -32,22 +67,6 @@ describe('who may do what with an EHR in the path family', function () {
     cast = await newCast()
     shared = await cast.furnished()
   })
-
-  function bodyOf({ method, path, body }: Operation, ids: Ids): unknown {
-    if (!body) return undefined
-    const example = exampleOf(body as TObject) as Record<string, unknown>
-    for (const name of ['id', 'status', 'participationId', 'mvUid', 'participants']) delete example[name]
-    if ('carePlanId' in example) example.carePlanId = ids.careplanId
-    return method === 'post' && path.endsWith('/participant')
-      ? { ...example, mvUid: cast.personOf('stranger')?.mvUid }
-      : example
-  }
-
-  const send = (name: CallerName, operation: Operation, ids: Ids) => {
-    const path = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => ids[of] ?? of)
-    const as = cast.personOf(name)?.call ?? call
-    return as(operation.method.toUpperCase(), path, bodyOf(operation, ids))
-  }
 
   /** Those of a plan with all that is in it; of a kind that is like any other a record is all that it takes. */
   async function idsFor({ kind, path }: Operation, once: boolean): Promise<Ids> {
@@ -68,23 +87,37 @@ describe('who may do what with an EHR in the path family', function () {
     return id
   }
 
-  it('is open to everybody only for pages that ask who it is by a form of their own', () => {
-    const pages = new Set(ofEhrs.filter(isOpen).map(({ path }) => path))
-    assert.deepEqual([...pages], ['/ehr/audit', '/ehr/audit-leave'])
-  })
-
-  for (const operation of operations) {
+  for (const operation of operations)
     it(`${operation.method.toUpperCase()} ${operation.path}`, async () => {
       for (const name of callers) {
         const wanted = expected(name, operation)
         const ids = await idsFor(operation, wanted === 'done' && happensOnce(operation))
-        const removes = wanted === 'done' && operation.id === 'deleteEhr'
-        const ehrId = removes ? ok(await cast.patient.call('POST', '/ehr', {}), 201).id : cast.patient.ehrId
-        const { status, body } = await send(name, operation, { ...ids, ehrId })
+        const spends = wanted === 'done' && ['deleteEhr', 'acceptEhr'].includes(operation.id)
+        const all: Ids = { ...ids, ehrId: spends ? await cast.spare() : cast.patient.ehrId }
+        const path = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => all[of] ?? of)
+        const as = cast.personOf(name)?.call ?? call
+        const { status, body } = await as(
+          operation.method.toUpperCase(),
+          path,
+          bodyOf(operation, all, cast.guest),
+        )
         const told = `${name}: ${status} ${JSON.stringify(body)}`
         if (wanted === 'done') assert.ok([200, 201, 204].includes(status), told)
         else assert.equal(status, wanted, told)
       }
     })
-  }
+}
+
+describe('who may do what with an EHR in the path family', function () {
+  this.timeout(60_000)
+
+  it('is open to everybody only for pages that ask who it is by a form of their own', () => {
+    const pages = new Set(ofEhrs.filter(isOpen).map(({ path }) => path))
+    assert.deepEqual([...pages], ['/ehr/audit', '/ehr/audit-leave'])
+  })
+
+  describe('that its subject has, or agreed to', () => matrix(newCast, callers, expected))
+
+  describe('that somebody else made about its subject, who has not agreed', () =>
+    matrix(newPendingCast, pendingCallers, expectedPending))
 })

@@ -13,6 +13,8 @@ import { config, keys, request, service } from '../../harness/service/service.ts
 
 const login = (email: string) => request().post('/1/login').set(keys()).send({ username: email, password })
 const ehrsAbout = (subjectId: string) => service.db.collection('Ehr').find({ subjectId }).toArray()
+const accept = ({ authToken }: Person, ehrId: string) =>
+  request().post(`/ehr/${ehrId}/accept`).set('Authorization', `Bearer ${authToken}`).expect(200)
 const countIn = (collection: string, filter: object) =>
   service.db.collection(collection).countDocuments(filter)
 
@@ -73,8 +75,11 @@ describe('Ehr', () => {
       assertError(await classesOf(stranger).get('Ehr', body.objectId), 101)
     })
 
-    it('about a user is read and written by that user too', async () => {
+    it('about a user is read and written by that user too, once they agree', async () => {
       const { body } = await classesOf(owner).post('Ehr', { subjectId: stranger.mvUid }).expect(201)
+      assertError(await classesOf(stranger).get('Ehr', body.objectId), 101)
+      assertError(await classesOf(stranger).post('CarePlan', { ehrId: body.objectId, name: 'Mine' }), 101)
+      await accept(stranger, body.objectId)
       await classesOf(stranger).get('Ehr', body.objectId).expect(200)
       const plan = await classesOf(stranger)
         .post('CarePlan', { ehrId: body.objectId, name: 'Mine' })
@@ -93,11 +98,28 @@ describe('Ehr', () => {
       for (const headers of deleters) {
         const { objectId } = (await classesOf(owner).post('Ehr', { subjectId: stranger.mvUid }).expect(201))
           .body
+        await accept(stranger, objectId)
         assertError(await classesOf(owner).delete('Ehr', objectId), 119, /^Only its subject/)
         await classesOf(owner).get('Ehr', objectId).expect(200)
         await classesOf({ headers }).delete('Ehr', objectId).expect(200)
         assertError(await classesOf(owner).get('Ehr', objectId), 101)
       }
+    })
+
+    it('is deleted by its creator while it is about nobody of the service, or about nobody who agreed', async () => {
+      for (const subjectId of ['patient 14', stranger.mvUid]) {
+        const { objectId } = (await classesOf(owner).post('Ehr', { subjectId }).expect(201)).body
+        await classesOf(owner).delete('Ehr', objectId).expect(200)
+        assertError(await classesOf(owner).get('Ehr', objectId), 101)
+      }
+    })
+
+    it('is deleted by its subject instead of being agreed to', async () => {
+      const { objectId } = (await classesOf(owner).post('Ehr', { subjectId: stranger.mvUid }).expect(201))
+        .body
+      assertError(await classesOf(await newPerson()).delete('Ehr', objectId), 101)
+      await classesOf(stranger).delete('Ehr', objectId).expect(200)
+      assertError(await classesOf(owner).get('Ehr', objectId), 101)
     })
 
     it("has the service's permissions, not the client's", async () => {

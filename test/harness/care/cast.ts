@@ -4,17 +4,19 @@ import { setRole } from '../../../records/ehrs/roles.ts'
 import { ok } from '../clients/path-client.ts'
 import { newAdmin, newPerson, type Person } from '../people/people.ts'
 import { service } from '../service/service.ts'
-import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from './patients.ts'
+import { letIn, newEhrAbout, newGoal, newPatient, newPlan, newTask, type Patient } from './patients.ts'
 
 /**
  * Everybody who may ask for something in an EHR: its subject and one who writes it besides; participants of a plan, of
- * that plan until they were archived, and of another plan; those who have nothing to do with it. Those who may do most
+ * that plan until they were archived, and of another plan; those who have nothing to do with it, one of them with an EHR
+ * about its subject, who has not agreed. Those who may do most
  * come last: what has been closed, say, cannot be closed again.
  */
 export const callers = [
   'anonymous',
   'stranger',
   'connection',
+  'planter',
   'archived',
   'otherReader',
   'otherWriter',
@@ -38,6 +40,8 @@ const rule: Partial<Record<Access, Partial<Record<CallerName, 'done' | 403>>>> =
   },
   'ehr:write': { subject: done, keeper: done, ...participants },
   'ehr:subject': { subject: done, admin: done, keeper: 403, ...participants },
+  'ehr:remove': { subject: done, admin: done, keeper: 403, ...participants },
+  'ehr:agree': { subject: done, keeper: 403, ...participants },
   'plan:read': { subject: done, keeper: done, manager: done, writer: done, reader: done },
   'plan:write': { subject: done, keeper: done, manager: done, writer: done, reader: 403 },
   'plan:manage': { subject: done, keeper: done, manager: done, writer: 403, reader: 403 },
@@ -51,14 +55,49 @@ export function verdictOf(caller: CallerName, access: Access): Verdict {
   return rule[access]?.[caller] ?? 404
 }
 
+/** Those who may ask while the subject has not agreed to the EHR. */
+export const pendingCallers = ['anonymous', 'stranger', 'admin', 'subject', 'creator'] as const
+export type PendingCallerName = (typeof pendingCallers)[number]
+
+/** Until the subject agrees, the EHR is its creator's; the subject may agree to it, or remove it. */
+export function pendingVerdictOf(caller: PendingCallerName, access: Access): Verdict {
+  if (caller === 'creator') return access === 'ehr:agree' ? 403 : verdictOf('subject', access)
+  if (caller !== 'subject') return verdictOf(caller, access)
+  return access === 'ehr:agree' || access === 'ehr:remove' ? done : verdictOf('stranger', access)
+}
+
 export type Ids = Record<string, string>
 
-export interface Cast {
+export interface Cast<Name = CallerName> {
+  /** The subject of the EHR, or whoever it is as long as they have not agreed. */
   patient: Patient
   /** Undefined for one who is not logged in. */
-  personOf(name: CallerName): Person | undefined
-  /** A plan of the patient with its participants, and everything in it, each with a former version. */
+  personOf(name: Name): Person | undefined
+  /** Somebody who can be let in. */
+  guest: Person
+  /** Another EHR of the same standing. */
+  spare(): Promise<string>
+  /** A plan in the EHR with its participants, and everything in it, each with a former version. */
   furnished(): Promise<Ids>
+}
+
+/** An EHR about somebody who has not agreed. */
+export async function newPendingCast(): Promise<Cast<PendingCallerName>> {
+  const [stranger, admin, subject, creator] = await Promise.all([
+    newPerson(),
+    newAdmin(),
+    newPerson(),
+    newPerson(),
+  ])
+  const patient = await newEhrAbout(subject, creator)
+  const people: Partial<Record<PendingCallerName, Person>> = { stranger, admin, subject, creator }
+  return {
+    patient,
+    personOf: (name) => people[name],
+    guest: stranger,
+    spare: async () => (await newEhrAbout(subject, creator)).ehrId,
+    furnished: () => furnish(patient, async () => 'nobody'),
+  }
 }
 
 export async function newCast(): Promise<Cast> {
@@ -66,6 +105,7 @@ export async function newCast(): Promise<Cast> {
   const names = [
     'stranger',
     'connection',
+    'planter',
     'archived',
     'otherReader',
     'otherWriter',
@@ -82,6 +122,7 @@ export async function newCast(): Promise<Cast> {
   }
   const { connection, archived, otherReader, otherWriter, reader, writer, manager, keeper } =
     people as Record<CallerName, Person>
+  await newEhrAbout(patient, people.planter as Person)
   const other = await newPlan(patient)
   await letIn(other, otherReader, 'read')
   await letIn(other, otherWriter, 'write')
@@ -96,21 +137,32 @@ export async function newCast(): Promise<Cast> {
   ] as const)
     await one.call('POST', `/profile/${one.mvUid}/network`, { mvUid: two.mvUid })
 
-  async function furnished(): Promise<Ids> {
-    const careplanId = await newPlan(patient, { language: 'en' })
-    const goalId = await newGoal(patient, careplanId)
-    const taskId = await newTask(patient, careplanId, goalId)
-    const plan = `careplan/${careplanId}`
-    for (const path of [plan, `${plan}/goal/${goalId}`, `${plan}/goal/${goalId}/task/${taskId}`])
-      ok(await patient.call('PUT', path, { name: 'second' }))
+  /** @returns the id of one participation */
+  async function letParticipate(plan: string): Promise<string> {
     const add = async ({ mvUid }: Person, access: string): Promise<string> =>
       ok(await patient.call('POST', `${plan}/participant`, { mvUid, access }), 201).participationId
     await add(writer, 'WRITE')
     await add(manager, 'MANAGE')
-    const participationId = await add(reader, 'READ')
     ok(await patient.call('DELETE', `${plan}/participant/${await add(archived, 'WRITE')}`), 204)
-    const plans = { careplanId, carePlanId: careplanId, ownerId: careplanId, guidelineId: 'asthma' }
-    return { ...plans, ehrId: patient.ehrId, goalId, taskId, participationId }
+    return add(reader, 'READ')
   }
-  return { patient, personOf: (name) => people[name], furnished }
+  return {
+    patient,
+    personOf: (name) => people[name],
+    guest: people.stranger as Person,
+    spare: async () => ok(await patient.call('POST', '/ehr', {}), 201).id,
+    furnished: () => furnish(patient, letParticipate),
+  }
+}
+
+async function furnish(patient: Patient, letParticipate: (plan: string) => Promise<string>): Promise<Ids> {
+  const careplanId = await newPlan(patient, { language: 'en' })
+  const goalId = await newGoal(patient, careplanId)
+  const taskId = await newTask(patient, careplanId, goalId)
+  const plan = `careplan/${careplanId}`
+  for (const path of [plan, `${plan}/goal/${goalId}`, `${plan}/goal/${goalId}/task/${taskId}`])
+    ok(await patient.call('PUT', path, { name: 'second' }))
+  const participationId = await letParticipate(plan)
+  const plans = { careplanId, carePlanId: careplanId, ownerId: careplanId, guidelineId: 'asthma' }
+  return { ...plans, ehrId: patient.ehrId, goalId, taskId, participationId }
 }

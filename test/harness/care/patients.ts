@@ -14,7 +14,14 @@ export async function newPatient(): Promise<Patient> {
   const person = await newPerson()
   const { body } = await person.call('GET', '/ehr')
   assert.equal(body.items.length, 1, JSON.stringify(body))
-  const ehrId: string = body.items[0].id
+  return inEhr(person, body.items[0].id)
+}
+
+/** An EHR about somebody else, by one who works in it. */
+export const newEhrAbout = async ({ mvUid }: Person, creator: Person): Promise<Patient> =>
+  inEhr(creator, ok(await creator.call('POST', '/ehr', { subjectId: mvUid }), 201).id)
+
+function inEhr(person: Person, ehrId: string): Patient {
   const call: Person['call'] = (method, path, ...more) =>
     person.call(method, path.startsWith('/') ? path : `/ehr/${ehrId}/${path}`, ...more)
   return { ...person, ehrId, call }

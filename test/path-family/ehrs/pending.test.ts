@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { agreementsOf, sweepAgreements } from '../../../records/ehrs/agreement.ts'
 import { contents } from '../../../records/kinds.ts'
-import { auditOf, newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
+import {
+  auditOf,
+  newEhrAbout,
+  newGoal,
+  newPatient,
+  newPlan,
+  newTask,
+  type Patient,
+} from '../../harness/care/patients.ts'
 import { classesOf } from '../../harness/clients/class-client.ts'
-import { etagOf, ok, refused } from '../../harness/clients/path-client.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
 import { newAdmin, newPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -23,26 +31,23 @@ describe('an EHR for another user', () => {
 
   /** Made by the doctor, who has begun to work in it. */
   async function filled() {
-    const made = await doctor.call('POST', '/ehr', { subjectId: patient.mvUid })
-    const ehrId: string = ok(made, 201).id
-    const call: Person['call'] = (method, path, ...more) =>
-      doctor.call(method, path.startsWith('/') ? path : `/ehr/${ehrId}/${path}`, ...more)
-    const asDoctor = { ...doctor, ehrId, call }
-    const planId = await newPlan(asDoctor)
-    const goalId = await newGoal(asDoctor, planId)
-    const taskId = await newTask(asDoctor, planId, goalId)
+    const begun = await newEhrAbout(patient, doctor)
+    const { ehrId, call } = begun
+    const planId = await newPlan(begun)
+    const goalId = await newGoal(begun, planId)
+    const taskId = await newTask(begun, planId, goalId)
     ok(await call('PUT', `careplan/${planId}`, { name: 'Second' }))
     const event = { type: 'visit', title: 'Visit', start: '2026-03-01T08:30:00Z' }
     const eventId = ok(await call('POST', `/med/${ehrId}/event`, event), 201).id
     ok(await call('POST', `/med/${ehrId}/careplan/${planId}/settings`, { colour: 'blue' }))
-    return { made, ehrId, planId, goalId, taskId, eventId }
+    return { ehrId, planId, goalId, taskId, eventId }
   }
 
   it('waits for that user, and is its creator’s until then', async () => {
-    const { made, ehrId } = await filled()
-    const { pending, creatorId, subjectId } = made.body
+    const { ehrId } = await filled()
+    const listed = ok(await doctor.call('GET', '/ehr')).items.find(({ id }: Listed) => id === ehrId)
+    const { pending, creatorId, subjectId } = listed
     assert.deepEqual([pending, creatorId, subjectId], [true, doctor.mvUid, patient.mvUid])
-    assert.ok((await idsOf(doctor)).includes(ehrId))
     assert.ok((await idsOf(patient, '/ehr/pending')).includes(ehrId))
     assert.ok(!(await idsOf(patient)).includes(ehrId))
     assert.deepEqual(await idsOf(doctor, '/ehr/pending'), [])
@@ -54,7 +59,7 @@ describe('an EHR for another user', () => {
   it('is theirs once they agree, with all that is in it, in both families, history and audit included', async () => {
     const { ehrId, planId, goalId, taskId, eventId } = await filled()
     const accepted = await patient.call('POST', `/ehr/${ehrId}/accept`)
-    assert.deepEqual([ok(accepted).pending, accepted.body.version, etagOf(accepted)], [false, 2, '"2"'])
+    assert.deepEqual([ok(accepted).pending, accepted.body.version, accepted.etag], [false, 2, '"2"'])
     const plan = `/ehr/${ehrId}/careplan/${planId}`
     const task = `${plan}/goal/${goalId}/task/${taskId}`
     assert.equal(ok(await patient.call('GET', `${plan}/history`)).items.length, 2)
