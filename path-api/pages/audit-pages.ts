@@ -51,7 +51,9 @@ export const auditPages = [
     description: 'A login first, unless the request carries a token.',
     query: {
       lang,
-      ehrId: Type.Optional(id('one of the EHRs about the caller; left out, the newest of them')),
+      ehrId: Type.Optional(
+        id('one of the EHRs about the caller; left out, the one that came with the account'),
+      ),
       own: flag('Whether what the caller did is shown too'),
       cursor: Type.Optional(Type.String({ maxLength: 1000, description: 'Where to go on' })),
       failed: flag('Whether a login has failed'),
@@ -64,15 +66,15 @@ export const auditPages = [
     ) => {
       const language = languageOf(lang)
       if (caller === undefined) return loginPage(language, failed)
-      const mine = (await ehrs.ownOf(caller)).map((ehr) => ehr.id)
-      const shown = mine.find((one) => one === ehrId) ?? mine[0]
+      const all = await ehrs.aboutThemselves(caller)
+      const shown = (all.find(({ id }) => id === ehrId) ?? all[0])?.id
       if (shown === undefined)
         return page(language, 'accesses', markup`<p>${words(language, 'noRecord')}</p>`, leaveForm(language))
       const found = await ehrs.accesses(caller, shown, { limit: own ? LINES : LOOKED_AT, cursor })
       const items = own ? found.items : found.items.filter(({ userId }) => userId !== caller.userId)
       const names = await profiles.persons.namesOf(items.map(({ userId }) => userId))
       names.set(caller.userId, words(language, 'you'))
-      return accessPage(language, { items, next: found.next, names, own, ehrId: shown })
+      return accessPage(language, { items, next: found.next, names, own, ehrId: shown, all })
     },
   }),
   operation({
@@ -139,13 +141,28 @@ interface Accesses {
   names: Map<string, string>
   own: boolean
   ehrId: string
+  /** All that are about the patient, their own first. */
+  all: readonly { id: string; createdAt: string }[]
 }
 
 /** What a kind of record is called; a name that no kind has stands for itself. */
 const kindWords = (collection: string, language: Language): string =>
   kinds.find((kind) => kind.collection === collection)?.words[language] ?? collection
 
-function accessPage(language: Language, { items, next, names, own, ehrId }: Accesses) {
+/** Which record is shown, where there are several, and the way to the others. */
+function records(language: Language, all: Accesses['all'], shown: string) {
+  if (all.length < 2) return ''
+  const links = all.map(({ id, createdAt }) => {
+    const label = `${words(language, 'recordSince')} ${createdAt.slice(0, 10)} (${id})`
+    const href = `audit?${new URLSearchParams({ lang: language, ehrId: id })}`
+    return id === shown
+      ? markup`<p><strong aria-current="page">${label}</strong></p>`
+      : markup`<p><a href="${href}">${label}</a></p>`
+  })
+  return markup`<nav><p>${words(language, 'records')}</p>${links}</nav>`
+}
+
+function accessPage(language: Language, { items, next, names, own, ehrId, all }: Accesses) {
   const say = (name: string) => wordsFor(language, name)
   const link = (more: Record<string, string>) =>
     `audit?${new URLSearchParams({ lang: language, ehrId, ...more })}`
@@ -163,7 +180,7 @@ function accessPage(language: Language, { items, next, names, own, ehrId }: Acce
   return page(
     language,
     'accesses',
-    markup`<p>${say(own ? 'all' : 'others')}
+    markup`${records(language, all, ehrId)}<p>${say(own ? 'all' : 'others')}
 <a href="${link({ own: String(!own) })}">${say(own ? 'showOthers' : 'showAll')}</a></p>
 ${items.length === 0 ? markup`<p>${say('nobody')}</p>` : markup`<table><thead><tr>${heads}</tr></thead><tbody>${lines}</tbody></table>`}
 <p>${older}</p>`,

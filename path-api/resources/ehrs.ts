@@ -27,7 +27,8 @@ export const ehrs = [
         path,
         summary: 'List the EHRs that the caller may see',
         description:
-          'As their subject, as one who made them, or as a participant of a care plan; the newest first.',
+          'As their subject, as one who made them, or as a participant of a care plan: first the one that came with the ' +
+          'caller’s account, then the newest first.',
         source,
         access: 'user',
         item: EhrResource,

@@ -16,6 +16,7 @@ import { ehrPermissions } from './access.ts'
 import { admitSubject, waitsFor } from './agreement.ts'
 import { beginEhr, makersOf } from './beginning.ts'
 import { governsEhr } from './ehr.ts'
+import { ownEhrId, ownFirst } from './own-first.ts'
 import { removeSoftly, restoreRemoved } from './removed.ts'
 
 export type StoredEhr = Saved<Static<typeof Ehr.record>>
@@ -47,15 +48,23 @@ export class Ehrs {
     return [this.store.indexes()]
   }
 
-  /** Those whose subject or creator the caller is, and those in whose care plans they take part; the newest first. */
-  list(caller: Caller, page: PageOf): Promise<Page<StoredEhr>> {
-    return this.store.list(caller, 'newest', { where: {}, ...page })
+  /**
+   * Those whose subject or creator the caller is, and those in whose care plans they take part: first the one that came
+   * with the caller's account, then the newest first.
+   */
+  async list(caller: Caller, page: PageOf, where: { subjectId?: string } = {}): Promise<Page<StoredEhr>> {
+    const own = await ownEhrId(this.#records, caller)
+    if (own === undefined) return this.store.list(caller, 'newest', { where, ...page })
+    return ownFirst(
+      page,
+      () => this.store.list(caller, 'newest', { where: { ...where, id: own }, limit: 1 }),
+      (others) => this.store.list(caller, 'newest', { where: { ...where, id: { not: own } }, ...others }),
+    )
   }
 
-  /** Those whose subject the caller is, the newest first. */
-  async ownOf(caller: Caller): Promise<StoredEhr[]> {
-    const where = { subjectId: caller.userId }
-    return (await this.store.list(caller, 'newest', { where, limit: 1000 })).items
+  /** Those whose subject the caller is, in the same order. */
+  async aboutThemselves(caller: Caller): Promise<StoredEhr[]> {
+    return (await this.list(caller, { limit: 1000 }, { subjectId: caller.userId })).items
   }
 
   /** @throws NotFound */

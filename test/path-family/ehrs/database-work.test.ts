@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Document } from 'mongodb'
+import { sweepAgreements } from '../../../records/ehrs/agreement.ts'
 import { sweepRemovedEhrs } from '../../../records/ehrs/removed.ts'
 import { contents } from '../../../records/kinds.ts'
 import { removeEntriesBefore } from '../../../records/store/audit/checkpoint.ts'
-import { newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
+import {
+  newEhrAbout,
+  newGoal,
+  newPatient,
+  newPlan,
+  newTask,
+  type Patient,
+} from '../../harness/care/patients.ts'
 import { ok } from '../../harness/clients/path-client.ts'
 import { newAdmin, newPerson } from '../../harness/people/people.ts'
 import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
@@ -49,7 +57,7 @@ describe('the work of the database for care plans', () => {
       [`${events}/${eventId}`]: ['Event'],
       [`${events}/careplan/${planId}`]: ['Event', 'Event'],
       [`/ehr/${ehrId}/audit`]: ['Ehr', 'audit.entries', 'audit.entries', 'audit.scopes'],
-      '/ehr': ['Ehr'],
+      '/ehr': ['Ehr', 'Ehr', '_User'],
     }
     ok(await patient.call('GET', '/ehr'))
     const isOfJob = ({ commandName, ...command }: Document) =>
@@ -116,6 +124,10 @@ describe('the work of the database for care plans', () => {
       for (const saved of [1, 2]) ok(await patient.call('POST', settings, { saved }))
       ok(await patient.call('GET', settings))
       ok(await patient.call('GET', '/ehr?limit=1'))
+      const { ehrId } = await newEhrAbout(patient, await newPerson())
+      ok(await patient.call('GET', '/ehr/pending?count=true'))
+      ok(await patient.call('POST', `/ehr/${ehrId}/accept`))
+      await sweepAgreements({ ...service, contents }, new Date())
       ok(await patient.call('POST', '/ehr', {}), 201)
       ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
       await sweepRemovedEhrs({ ...service, contents }, new Date())

@@ -32,6 +32,31 @@ describe('EHRs', () => {
     assert.ok(!(await idsOf(stranger)).includes(patient.ehrId))
   })
 
+  it('are listed with the one that came with the account first, whatever a page holds', async () => {
+    const person = await newPatient()
+    const others: string[] = []
+    for (const body of [{}, { subjectId: 'patient 40' }, {}])
+      others.unshift(ok(await person.call('POST', '/ehr', body), 201).id)
+    await letIn(await newPlan(patient), person, 'read')
+    const all = [person.ehrId, ...others, patient.ehrId]
+    for (const limit of [1, 2, 3, 5, 1000])
+      for (const path of ['/ehr', '/med/ehr']) {
+        const seen: string[] = []
+        let cursor: string | null = ''
+        while (cursor !== null) {
+          const more: string = cursor && `&cursor=${encodeURIComponent(cursor)}`
+          const { items, page } = ok(await person.call('GET', `${path}?limit=${limit}&count=true${more}`))
+          assert.equal(page.total, all.length)
+          assert.ok(items.length > 0 && items.length <= limit)
+          seen.push(...items.map(({ id }: { id: string }) => id))
+          cursor = page.next
+        }
+        assert.deepEqual(seen, all, `${limit}`)
+      }
+    ok(await person.call('DELETE', `/med/ehr/${person.ehrId}`), 204)
+    assert.deepEqual(await idsOf(person), all.slice(1))
+  })
+
   it('are made about the caller, or about somebody else, whose creator writes them', async () => {
     const own = await stranger.call('POST', '/ehr', {})
     assert.equal(ok(own, 201).subjectId, stranger.mvUid)
