@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { newId } from '../../records/store/documents/ids.ts'
+import { newPlan } from '../harness/care/by-class-family.ts'
+import { classesOf } from '../harness/clients/class-client.ts'
+import { newPerson, type Person } from '../harness/people/people.ts'
+import { request, service } from '../harness/service/service.ts'
+
+/** Regular expressions over which an engine that tries all ways would brood for hours, and everybody with it. */
+describe('attack: regular expressions over many long texts', function suite() {
+  this.timeout(60_000)
+  let person: Person
+
+  before(async () => {
+    person = await newPerson()
+    const { ehrId, carePlanId } = await newPlan(person)
+    const custom = { ehrId, carePlanId, modelClassName: 'Text', payload: { text: 'a'.repeat(9_000) } }
+    const { body } = await classesOf(person).post('Custom', custom).expect(201)
+    const customs = service.db.collection<{ _id: string }>('Custom')
+    const stored = await customs.findOne({ _id: body.objectId })
+    await customs.insertMany(Array.from({ length: 299 }, () => ({ ...stored, _id: newId() })))
+  })
+
+  for (const pattern of ['a{0,200}a{0,200}b', '(a+)+b', '(a|aa)*b', '(a*)*(a*)*b', '.*.*.*.*b'])
+    it(`${pattern} is answered or ended in time, and nobody waits for it`, async () => {
+      const where = JSON.stringify({ 'payload.text': { $regex: pattern } })
+      const begun = performance.now()
+      const asked = request().get('/1/classes/Custom').set(person.headers).query({ where, limit: 1 })
+      const [answer, others] = await Promise.all([
+        asked,
+        Promise.all(
+          Array.from({ length: 5 }, async () => {
+            const from = performance.now()
+            await request().get('/1/users/me').set(person.headers).expect(200)
+            return performance.now() - from
+          }),
+        ),
+      ])
+      assert.ok(performance.now() - begun < 7_000)
+      assert.ok(Math.max(...others) < 3_000, `${others}`)
+      if (answer.status !== 200) assert.deepEqual([answer.status, answer.body.code], [408, 124])
+      else assert.deepEqual(answer.body.results, [])
+    })
+})
