@@ -27,7 +27,7 @@ describe('a start that is refused', function suite() {
     await client.close()
     const service = await startProcess({ MONGODB_URI })
     assert.equal(await service.ended, 1)
-    assert.match(service.output(), /holds data, but no mark/)
+    assert.match(service.output(), /already holds data that this service did not create/)
   })
 
   it('says that there is no database', async () => {
