@@ -5,7 +5,7 @@ import { checkNamespace, describe } from '../storage/collections/catalog.ts'
 import { findIndex } from '../storage/queries/planner.ts'
 import { collationOf } from '../values/collation.ts'
 import { fail } from '../values/errors.ts'
-import { encode, isNullish, truthy } from '../values/values.ts'
+import { encode, isNullish, isObject, truthy } from '../values/values.ts'
 import { type Command, cursorReply, target } from './context.ts'
 
 const refusedOptions =
@@ -86,7 +86,9 @@ const collMod: Command = {
     const { ns } = target(context, 'collMod')
     engine.catalog.get(ns)
     if (isNullish(command.index)) return { ok: 1 }
-    const { name, keyPattern, hidden, expireAfterSeconds } = command.index as Document
+    if (!isObject(command.index))
+      return fail(14, "BSON field 'collMod.index' is the wrong type, expected type 'object'")
+    const { name, keyPattern, hidden, expireAfterSeconds } = command.index
     await engine.changeDefinition(ns, (view, collection) => {
       const index =
         findIndex(collection, name ?? keyPattern) ??

@@ -5,7 +5,7 @@ import type { Index } from '../storage/collections/indexes.ts'
 import { fillIndexes } from '../storage/collections/records.ts'
 import { findIndex } from '../storage/queries/planner.ts'
 import { fail } from '../values/errors.ts'
-import { encode, integer, isNullish, isObject } from '../values/values.ts'
+import { encode, integer, isNullish, isNumeric, isObject, truthy } from '../values/values.ts'
 import { type Command, type Context, cursorReply, target } from './context.ts'
 
 const createIndexes: Command = {
@@ -78,6 +78,13 @@ const listIndexes: Command = {
   async run(context) {
     const { engine, pace, command } = context
     const { ns } = target(context, 'listIndexes')
+    for (const option of ['includeBuildUUIDs', 'includeIndexBuildInfo']) {
+      const wanted = command[option]
+      if (!isNullish(wanted) && typeof wanted !== 'boolean' && !isNumeric(wanted))
+        fail(14, `BSON field 'listIndexes.${option}' is the wrong type, expected type 'bool'`)
+    }
+    if (truthy(command.includeIndexBuildInfo))
+      fail(115, 'includeIndexBuildInfo is not supported by this engine')
     const size = batchSizeOf(command.cursor, 'listIndexes')
     const documents = engine.catalog.get(ns).indexes.map(({ spec }) => encode(spec))
     return cursorReply(await engine.cursors.start({ ns, documents, pace }, size), 'firstBatch')
@@ -102,6 +109,8 @@ const batchSizeOf = (cursor: unknown, name: string): number => {
   if (isNullish(cursor)) return 1e6
   if (!isObject(cursor))
     return fail(14, `BSON field '${name}.cursor' is the wrong type, expected type 'object'`)
+  for (const key of Object.keys(cursor))
+    if (key !== 'batchSize') fail(40415, `BSON field '${name}.cursor.${key}' is an unknown field.`)
   return integer(cursor.batchSize, `${name}.cursor.batchSize`, 1e6)
 }
 

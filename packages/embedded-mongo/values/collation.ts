@@ -50,7 +50,9 @@ const build = (locale: string, strength: 1 | 2 | 3): Collation => {
 
 const collator = (locale: string, sensitivity: 'base' | 'accent' | 'variant'): Intl.Collator => {
   try {
-    return new Intl.Collator(locale.replaceAll('_', '-'), { sensitivity })
+    const name = locale.replaceAll('_', '-')
+    if (Intl.Collator.supportedLocalesOf(name).length === 0) throw new RangeError(name)
+    return new Intl.Collator(name, { sensitivity })
   } catch {
     return fail(2, `Field 'locale' is invalid in: { locale: "${locale}" }`)
   }

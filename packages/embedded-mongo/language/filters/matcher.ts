@@ -184,6 +184,7 @@ const operators: Record<string, Operator> = {
     const size = toNumber(operand)
     if (!isNumeric(operand) || !Number.isInteger(size)) fail(2, '$size must be a whole number')
     if (size < 0) fail(2, '$size may not be negative')
+    if (size >= 2 ** 31) fail(2, '$size must fit into 32 bits')
     return whole((value) => Array.isArray(value) && value.length === size)
   },
   $mod: (operand, { reach }) => {

@@ -53,7 +53,7 @@ export const compileProjection = (spec: unknown, options: ProjectionOptions = {}
     compile: compilerFor(options),
   }
   for (const [path, value] of Object.entries(spec)) addPath(tree, path, value)
-  const inclusive = tree.inclusive ?? (tree.id === true && tree.root.children.size === 0)
+  const inclusive = tree.inclusive ?? tree.id === true
   if (inclusive && tree.id !== false && !tree.root.children.has('_id')) tree.root.children.set('_id', keep)
   if (!inclusive && tree.id === false) tree.root.children.set('_id', drop)
   return (document) =>

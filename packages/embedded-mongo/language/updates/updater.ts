@@ -107,7 +107,9 @@ const arithmetic =
       return write(document, path, how === 'add' ? operand : calculate(how, operand, new Int32(0)))
     if (!isNumeric(current))
       fail(14, `Cannot apply ${name} to a value of non-numeric type at '${path.join('.')}'`)
-    write(document, path, calculate(how, current, operand))
+    const result = calculate(how, current, operand)
+    // What stays equal stays as it is: -0, or the digits of a decimal.
+    if (bsonType(result) !== bsonType(current) || !equal(result, current)) write(document, path, result)
   }
 
 const extreme =
@@ -209,6 +211,7 @@ const checkPath = (path: string): void => {
 const checkRename = (path: string, operand: unknown): void => {
   const to = typeof operand === 'string' ? operand : fail(2, `$rename needs a path to rename '${path}' to`)
   checkPath(to)
+  if (path === to) fail(2, `The source and target field for $rename must differ: ${path}`)
   if (/\$/.test(path + to)) fail(2, '$rename paths may not be dynamic')
 }
 

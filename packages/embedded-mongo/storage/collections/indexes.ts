@@ -1,5 +1,5 @@
 /** What an index is: its specification checked, and the keys a document has in it. */
-import type { Document } from 'bson'
+import { type Document, Int32 } from 'bson'
 import { isRegex } from '../../language/expressions/regex.ts'
 import { compileFilter, isOperators, type Predicate } from '../../language/filters/matcher.ts'
 import { collationOf } from '../../values/collation.ts'
@@ -55,6 +55,8 @@ export const checkIndexSpec = (spec: Document): Document => {
   const { v: _v, ns: _ns, background: _background, ...rest } = spec
   // MongoDB does not keep what says nothing.
   if (rest.hidden === false) delete rest.hidden
+  if (!isNullish(rest.expireAfterSeconds))
+    rest.expireAfterSeconds = new Int32(Math.trunc(toNumber(rest.expireAfterSeconds)))
   if (equal(Object.keys(key), ['_id'])) return { v: 2, key, name: '_id_' }
   return { v: 2, ...rest }
 }

@@ -258,7 +258,7 @@ describe('pitfalls', () => {
       [{ $set: { 'list.x': 1 } }, 28],
       [{ $set: { 's.x': 1 } }, 28],
       [{ $set: { 'list.$': 1 } }, 2],
-      [{ $rename: { n: 'n' } }, 40],
+      [{ $rename: { n: 'n' } }, 2],
       [{ $currentDate: { n: 'x' } }, 2],
       [{ $set: { 'list.$[x]': 1 } }, 2],
     ]
