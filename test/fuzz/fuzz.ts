@@ -66,7 +66,7 @@ async function main(): Promise<void> {
   try {
     await run.perform(admin)
     progress.end()
-    for (const line of run.tally.summary(progress.seconds)) say(line)
+    for (const line of run.tally.summary()) say(line)
     if (values.never) say(`never succeeded: ${run.tally.never().sort().join(', ')}`)
     for (const line of findings.summary()) say(line)
     say(`${findings.count} findings`)

@@ -10,8 +10,10 @@ export class Tally {
   /** How many records the victim has. */
   planted = 0
   #slowest = 0
+  #begun: number | undefined
 
   count({ family, route }: Ask, { status, ms }: Answer): void {
+    this.#begun ??= performance.now() - ms
     const kind = `${Math.floor(status / 100)}xx`
     this.asked[family]++
     this.#answered.set(kind, (this.#answered.get(kind) ?? 0) + 1)
@@ -23,8 +25,8 @@ export class Tally {
     return this.asked.path + this.asked.class
   }
 
-  /** @param seconds how long it took */
-  summary(seconds: number): string[] {
+  summary(): string[] {
+    const seconds = (performance.now() - (this.#begun ?? 0)) / 1000
     const shares = [...this.#answered]
       .sort()
       .map(([kind, times]) => `${kind} ${Math.round((100 * times) / this.requests)} %`)
