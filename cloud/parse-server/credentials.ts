@@ -8,7 +8,14 @@ import { forgettable } from './adapter/role-cache.ts'
 import { type AccountInternals, accountInternals } from './internals.ts'
 
 /** Parse.Error.* */
-const code = { objectNotFound: 101, validation: 142, usernameTaken: 202, emailTaken: 203 }
+const code = {
+  objectNotFound: 101,
+  validation: 142,
+  usernameMissing: 200,
+  passwordMissing: 201,
+  usernameTaken: 202,
+  emailTaken: 203,
+}
 
 const codeOf = (error: unknown): unknown => (error as { code?: unknown } | undefined)?.code
 const messageOf = (error: unknown): string =>
@@ -114,7 +121,10 @@ function signUpFault(error: unknown): unknown {
   return new ServiceError('Conflict', { detail: 'The address has an account already.', cause: error })
 }
 
+/** An empty name or password is a wrong one. */
 function loginFault(error: unknown): unknown {
+  if (codeOf(error) === code.usernameMissing || codeOf(error) === code.passwordMissing)
+    return new ServiceError('InvalidCredentials')
   if (codeOf(error) !== code.objectNotFound) return error
   return messageOf(error).includes('locked') ? accountLocked() : new ServiceError('InvalidCredentials')
 }

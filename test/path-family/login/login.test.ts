@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { call, refused } from '../../harness/clients/path-client.ts'
 import { logIn, newAddress, newPerson } from '../../harness/people/people.ts'
-import { service } from '../../harness/service/service.ts'
+import { request, service } from '../../harness/service/service.ts'
 import { sized } from '../../harness/size.ts'
 
 describe('login with a password', () => {
@@ -27,6 +27,22 @@ describe('login with a password', () => {
     refused(unknown, 401, 'invalid-credentials')
     const about = ({ requestId, ...rest }: Record<string, unknown>) => rest
     assert.deepEqual(about(wrong.body), about(unknown.body))
+  })
+
+  it('takes an empty password for a wrong one, wherever it is asked for', async () => {
+    const { email, mvUid, headers } = await newPerson()
+    const page = () => request().post('/ehr/audit').type('form')
+    for (const login of [
+      { email, password: '' },
+      { email: newAddress(), password: '' },
+    ]) {
+      const { status, headers: told } = await page().send(login)
+      assert.equal(status, 303)
+      assert.match(told.location ?? '', /failed=true/)
+    }
+    const change = { email: newAddress(), currentPassword: '' }
+    const changed = await request().put(`/1/classes/_User/${mvUid}`).set(headers).send(change)
+    assert.ok(changed.status === 400 && changed.body.code === 142, JSON.stringify(changed.body))
   })
 
   it('does the same work in either case', async () => {
