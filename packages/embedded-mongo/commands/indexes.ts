@@ -120,6 +120,11 @@ const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {
   if (!names.every((name) => typeof name === 'string' || (isObject(name) && !Array.isArray(wanted))))
     fail(14, "BSON field 'dropIndexes.index' is the wrong type, expected types '[string, object]'")
   return names.map((name) => {
+    if (
+      isObject(name) &&
+      collection.indexes.filter(({ spec }) => findIndex({ indexes: [{ spec } as Index] }, name)).length > 1
+    )
+      fail(181, 'several indexes have this key pattern; use the name of the one to drop')
     const index =
       findIndex(collection, name) ??
       fail(27, `index not found with name [${typeof name === 'string' ? name : JSON.stringify(name)}]`)

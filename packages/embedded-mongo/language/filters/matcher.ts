@@ -190,6 +190,8 @@ const operators: Record<string, Operator> = {
   $mod: (operand, { reach }) => {
     if (!Array.isArray(operand) || operand.length !== 2 || !operand.every(isFiniteNumber))
       return fail(2, 'malformed mod, needs to be an array of two numbers')
+    if (operand.some((number) => Math.abs(toNumber(number)) >= 2 ** 63))
+      fail(2, 'malformed mod, divisor and remainder must fit into 64 bits')
     const [divisor, remainder] = operand.map(toBigInt) as [bigint, bigint]
     if (divisor === 0n) fail(2, 'divisor cannot be 0')
     return reach((value) => isFiniteNumber(value) && toBigInt(value) % divisor === remainder)
@@ -246,7 +248,8 @@ const has = (sorted: unknown[], value: unknown, collation?: Collation): boolean 
 
 /** A test of one array element: `{$gt: 1}` looks at the element, `{a: 1}` into it. */
 export const elementTest = (criteria: Document, options: MatchOptions): Predicate => {
-  if (isOperators(criteria) && !/^\$(and|or|nor|expr)$/.test(Object.keys(criteria)[0] as string)) {
+  if ('$expr' in criteria) fail(2, '$expr can only be applied to the top-level document')
+  if (isOperators(criteria) && !/^\$(and|or|nor)$/.test(Object.keys(criteria)[0] as string)) {
     const test = valueTest(criteria, { ...options, reach: whole })
     return (element) => test([element])
   }

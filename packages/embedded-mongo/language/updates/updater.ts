@@ -152,7 +152,8 @@ const rename: Modifier = (document, path, operand) => {
 
 const bit: Modifier = (document, path, operand) => {
   if (!isObject(operand)) return fail(2, '$bit needs a document such as { and: 5 }')
-  const current = read(document, path) ?? new Int32(0)
+  const found = read(document, path)
+  const current = found === undefined ? new Int32(0) : found
   if (bsonType(current) !== 'Int32' && bsonType(current) !== 'Long')
     fail(2, `Cannot apply $bit to a value of non-integral type at '${path.join('.')}'`)
   let result = toWhole(current)

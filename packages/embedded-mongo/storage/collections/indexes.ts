@@ -74,7 +74,19 @@ const checkIdIndex = (spec: Document): void => {
       fail(197, `The field '${option}' is not valid for an _id index specification`)
 }
 
-const partialOperators = ['$eq', '$exists', '$gt', '$gte', '$lt', '$lte', '$type', '$in', '$and', '$or']
+const partialOperators = [
+  '$eq',
+  '$exists',
+  '$gt',
+  '$gte',
+  '$lt',
+  '$lte',
+  '$type',
+  '$in',
+  '$all',
+  '$and',
+  '$or',
+]
 
 /** Only what an index can tell of a query. @throws 67 */
 const checkPartial = (filter: unknown): void => {

@@ -83,7 +83,8 @@ const hinted = (collection: Planned, question: Question, demands: Demands): Plan
   const { hint } = question
   if (isObject(hint) && '$natural' in hint) return collectionScan(question, toNumber(hint.$natural) < 0)
   const index = findIndex(collection, hint)
-  if (!index?.ready) return fail(2, 'hint provided does not correspond to an existing index')
+  if (!index?.ready || index.spec.hidden === true)
+    return fail(2, 'hint provided does not correspond to an existing index')
   const candidate = consider(index, question, demands, true)
   return candidate ? candidate.plan() : fullScan(index, question)
 }
