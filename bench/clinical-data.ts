@@ -1,5 +1,5 @@
 import { type Db, MongoClient } from 'mongodb'
-import { ehrPermissions, planPermissions } from '../records/ehrs/access.ts'
+import { ehrPermissions, planPermissions } from '../records/ehrs/rights/access.ts'
 import { newId } from '../records/store/documents/ids.ts'
 import { type ParseDocument, storedPermissions } from '../records/store/documents/parse-format.ts'
 

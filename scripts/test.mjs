@@ -37,6 +37,8 @@ function commandLine(args) {
   return [
     '--parallel',
     `--jobs=${availableParallelism()}`,
+    // A word that names nothing must not look like a run that passed.
+    '--fail-zero',
     ...(titles.length > 0 ? [`--grep=/${titles.map(escaped).join('|')}/i`] : []),
     ...options,
     ...(named.length > 0 ? named : all).map(({ compiled }) => compiled),

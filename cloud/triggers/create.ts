@@ -1,5 +1,5 @@
 import Parse from 'parse/node'
-import { beginEhr } from '../../records/ehrs/beginning.ts'
+import { beginEhr } from '../../records/ehrs/beginning/beginning.ts'
 import { crowding, type FindHolder, placed } from '../../records/registered/into.ts'
 import type { ClassKind, Values } from '../../records/registered/kind.ts'
 import { refuseViolations } from '../../records/registered/refusals.ts'

@@ -1,6 +1,6 @@
 import Parse from 'parse/node'
 import { EmailChanges } from '../../records/accounts/email-changes.ts'
-import { ensureEhrOfAccount } from '../../records/ehrs/ehr.ts'
+import { ensureEhrOfAccount } from '../../records/ehrs/beginning/of-account.ts'
 import { newId } from '../../records/store/documents/ids.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { emailAddress } from '../../schemas/account.ts'

@@ -1,6 +1,6 @@
 import type { AccountCreate } from '../../schemas/account.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { setRole } from '../ehrs/roles.ts'
+import { setRole } from '../ehrs/rights/roles.ts'
 import { type Database, together } from '../store/documents/database.ts'
 import type { Accounts, Versioned } from './accounts.ts'
 import type { Credentials } from './user/credentials.ts'

@@ -1,6 +1,6 @@
 import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import { leaveRoles } from '../ehrs/roles.ts'
+import { leaveRoles } from '../ehrs/rights/roles.ts'
 import type { IfMatch } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { type Database, together } from '../store/documents/database.ts'

@@ -1,5 +1,5 @@
 import type { ClientSession, Db } from 'mongodb'
-import { holdsRoles } from '../ehrs/roles.ts'
+import { holdsRoles } from '../ehrs/rights/roles.ts'
 import type { Database } from '../store/documents/database.ts'
 import { emailChangesOf } from './email-changes.ts'
 import { linksOf } from './login/identities.ts'

@@ -3,7 +3,7 @@ import { type Database, documentsOf, together } from '../store/documents/databas
 import { LONGEST_REQUEST_MS } from '../store/writing/recent-removals.ts'
 import type { Records, Transaction } from '../store/writing/transaction.ts'
 import { takeTurns } from '../store/writing/turns.ts'
-import type { Held } from './removal.ts'
+import type { Held } from './removal/removal.ts'
 
 /** An EHR to which its subject agreed lately: what was being written into it meanwhile is to be gone over once more. */
 interface Agreement {

@@ -12,12 +12,12 @@ import { accessesOf, attemptOf } from '../store/resource.ts'
 import { Store } from '../store/store.ts'
 import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records } from '../store/writing/transaction.ts'
-import { ehrPermissions } from './access.ts'
 import { admitSubject, waitsFor } from './agreement.ts'
-import { beginEhr, makersOf } from './beginning.ts'
-import { governsEhr } from './ehr.ts'
+import { beginEhr, makersOf } from './beginning/beginning.ts'
+import { governsEhr } from './beginning/of-account.ts'
 import { ownEhrId, ownFirst } from './own-first.ts'
-import { removeSoftly, restoreRemoved } from './removed.ts'
+import { removeSoftly, restoreRemoved } from './removal/removed.ts'
+import { ehrPermissions } from './rights/access.ts'
 
 export type StoredEhr = Saved<Static<typeof Ehr.record>>
 

@@ -1,9 +1,9 @@
 import { type Loop, periodically } from '../store/batching/periodically.ts'
 import { documentsOf } from '../store/documents/database.ts'
 import { agreementsOf, sweepAgreements } from './agreement.ts'
-import { type Held, removals, sweepRemovals } from './removal.ts'
-import { removedEhrs, sweepRemovedEhrs } from './removed.ts'
-import { indexRoles } from './roles.ts'
+import { type Held, removals, sweepRemovals } from './removal/removal.ts'
+import { removedEhrs, sweepRemovedEhrs } from './removal/removed.ts'
+import { indexRoles } from './rights/roles.ts'
 
 const SWEEP_EVERY_MS = 60_000
 

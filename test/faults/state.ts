@@ -1,5 +1,5 @@
 import type { Db, Document } from 'mongodb'
-import { ehrRole, ehrRoles, planRoles } from '../../records/ehrs/access.ts'
+import { ehrRole, ehrRoles, planRoles } from '../../records/ehrs/rights/access.ts'
 import { kinds } from '../../records/kinds.ts'
 
 /** Everything that the database holds, by collection. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { ehrPermissions, planPermissions } from '../../records/ehrs/access.ts'
+import { ehrPermissions, planPermissions } from '../../records/ehrs/rights/access.ts'
 
 describe('access', () => {
   it('gives an EHR to its subject and to its roles', () => {

@@ -1,4 +1,4 @@
-import { readableEhrs } from '../../../records/ehrs/readable.ts'
+import { readableEhrs } from '../../../records/ehrs/rights/readable.ts'
 import { EVERY_EHR } from '../../../records/store/audit/scopes.ts'
 import type { Access } from '../../../records/store/audit/trail.ts'
 import { attemptOf } from '../../../records/store/resource.ts'

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Collection, Db } from 'mongodb'
 import type { Session } from '../../../schemas/login.ts'
-import { rolesOf } from '../../ehrs/roles.ts'
+import { rolesOf } from '../../ehrs/rights/roles.ts'
 import type { Database } from '../../store/documents/database.ts'
 import { decodeCursor } from '../../store/reading/cursor.ts'
 import { type PageOf, paged } from '../../store/reading/listing.ts'

@@ -1,7 +1,7 @@
 import { CarePlan as CarePlanForms } from '../../../schemas/care-plan.ts'
 import { Goal as GoalForms } from '../../../schemas/goal.ts'
 import { Task as TaskForms } from '../../../schemas/task.ts'
-import { planPermissions } from '../../ehrs/access.ts'
+import { planPermissions } from '../../ehrs/rights/access.ts'
 import { kind } from '../../registered/kind.ts'
 
 const ofPlan = { by: ['carePlanId'], sort: 'createdAt', order: 'asc' } as const

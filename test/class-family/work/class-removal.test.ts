@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { removeWithAll, sweepRemovals } from '../../../records/ehrs/removal.ts'
+import { removeWithAll, sweepRemovals } from '../../../records/ehrs/removal/removal.ts'
 import { contents } from '../../../records/kinds.ts'
 import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
 import { assertError, classesOf } from '../../harness/clients/class-client.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
-import { sweepRemovals } from '../../../records/ehrs/removal.ts'
+import { sweepRemovals } from '../../../records/ehrs/removal/removal.ts'
 import { CLASS_NAMES, contents } from '../../../records/kinds.ts'
 import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
 import { exampleObject, placeOf } from '../../harness/care/examples.ts'

@@ -1,6 +1,6 @@
 import type { Access } from '../../../path-api/operation/access.ts'
-import { ehrRole } from '../../../records/ehrs/access.ts'
-import { setRole } from '../../../records/ehrs/roles.ts'
+import { ehrRole } from '../../../records/ehrs/rights/access.ts'
+import { setRole } from '../../../records/ehrs/rights/roles.ts'
 import { ok } from '../clients/path-client.ts'
 import { newAdmin, newPerson, type Person } from '../people/people.ts'
 import { service } from '../service/service.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { PlanRight } from '../../../records/ehrs/access.ts'
-import { setPlanRole } from '../../../records/ehrs/roles.ts'
+import type { PlanRight } from '../../../records/ehrs/rights/access.ts'
+import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
 import { ok } from '../clients/path-client.ts'
 import { newPerson, type Person } from '../people/people.ts'
 import { service } from '../service/service.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { setRole } from '../../../records/ehrs/roles.ts'
+import { setRole } from '../../../records/ehrs/rights/roles.ts'
 import type { Grant } from '../../../schemas/login.ts'
 import { type Answer, call } from '../clients/path-client.ts'
 import { keys, request, service } from '../service/service.ts'

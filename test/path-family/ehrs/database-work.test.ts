@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Document } from 'mongodb'
 import { sweepAgreements } from '../../../records/ehrs/agreement.ts'
-import { sweepRemovedEhrs } from '../../../records/ehrs/removed.ts'
+import { sweepRemovedEhrs } from '../../../records/ehrs/removal/removed.ts'
 import { contents } from '../../../records/kinds.ts'
 import { removeEntriesBefore } from '../../../records/store/audit/checkpoint.ts'
 import {

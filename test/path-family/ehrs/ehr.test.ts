@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { removedEhrs, sweepRemovedEhrs } from '../../../records/ehrs/removed.ts'
+import { removedEhrs, sweepRemovedEhrs } from '../../../records/ehrs/removal/removed.ts'
 import { contents } from '../../../records/kinds.ts'
 import {
   auditOf,

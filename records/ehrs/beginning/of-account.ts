@@ -1,11 +1,11 @@
-import { type Caller, isAdmin } from '../store/documents/caller.ts'
-import { documentsOf, isDuplicate } from '../store/documents/database.ts'
-import { storedPermissions } from '../store/documents/parse-format.ts'
-import { accessesOf } from '../store/resource.ts'
-import { changeOf } from '../store/writing/history.ts'
-import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
-import { type EhrHead, ehrPermissions, subjectOf } from './access.ts'
-import { createEhrRoles } from './roles.ts'
+import { type Caller, isAdmin } from '../../store/documents/caller.ts'
+import { documentsOf, isDuplicate } from '../../store/documents/database.ts'
+import { storedPermissions } from '../../store/documents/parse-format.ts'
+import { accessesOf } from '../../store/resource.ts'
+import { changeOf } from '../../store/writing/history.ts'
+import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
+import { type EhrHead, ehrPermissions, subjectOf } from '../rights/access.ts'
+import { createEhrRoles } from '../rights/roles.ts'
 
 /** What says who decides about an EHR. */
 interface Governed extends Omit<EhrHead, '_id'> {

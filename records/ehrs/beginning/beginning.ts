@@ -1,11 +1,11 @@
 import type { ClientSession, Collection } from 'mongodb'
-import { ServiceError } from '../../schemas/errors.ts'
-import { type Caller, isAdmin, type Permissions } from '../store/documents/caller.ts'
-import { type Database, documentsOf } from '../store/documents/database.ts'
-import { LONGEST_REQUEST_MS } from '../store/writing/recent-removals.ts'
-import type { Records } from '../store/writing/transaction.ts'
-import { type EhrHead, ehrPermissions, mayBeUser } from './access.ts'
-import { createEhrRoles } from './roles.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { type Caller, isAdmin, type Permissions } from '../../store/documents/caller.ts'
+import { type Database, documentsOf } from '../../store/documents/database.ts'
+import { LONGEST_REQUEST_MS } from '../../store/writing/recent-removals.ts'
+import type { Records } from '../../store/writing/transaction.ts'
+import { type EhrHead, ehrPermissions, mayBeUser } from '../rights/access.ts'
+import { createEhrRoles } from '../rights/roles.ts'
 
 /** What an EHR is made with, besides whom it is about. */
 interface Beginning {

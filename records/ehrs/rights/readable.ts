@@ -1,5 +1,5 @@
-import { type Caller, permitted } from '../store/documents/caller.ts'
-import { type Database, documentsOf } from '../store/documents/database.ts'
+import { type Caller, permitted } from '../../store/documents/caller.ts'
+import { type Database, documentsOf } from '../../store/documents/database.ts'
 import { ehrOfRole } from './access.ts'
 
 /** The EHRs that a caller may read: those of their roles, and their own. */

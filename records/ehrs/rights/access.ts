@@ -1,4 +1,4 @@
-import type { Permissions } from '../store/documents/caller.ts'
+import type { Permissions } from '../../store/documents/caller.ts'
 
 type Right = 'read' | 'write'
 

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
-import type { Database } from '../store/documents/database.ts'
-import { type ParseDocument, storedPermissions } from '../store/documents/parse-format.ts'
+import type { Database } from '../../store/documents/database.ts'
+import { type ParseDocument, storedPermissions } from '../../store/documents/parse-format.ts'
 import { ehrRole, type PlanRight, planRole } from './access.ts'
 
 /** A row of one of Parse's join collections: a role (owning) holds a user or a child role (related). */

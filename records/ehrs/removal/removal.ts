@@ -1,9 +1,9 @@
 import type { ClientSession, Collection } from 'mongodb'
-import { type Database, documentsOf, together } from '../store/documents/database.ts'
-import { LONGEST_REQUEST_MS } from '../store/writing/recent-removals.ts'
-import type { Records } from '../store/writing/transaction.ts'
-import { planRoles } from './access.ts'
-import { removeRoles } from './roles.ts'
+import { type Database, documentsOf, together } from '../../store/documents/database.ts'
+import { LONGEST_REQUEST_MS } from '../../store/writing/recent-removals.ts'
+import type { Records } from '../../store/writing/transaction.ts'
+import { planRoles } from '../rights/access.ts'
+import { removeRoles } from '../rights/roles.ts'
 
 /** The database, and what is registered where in it. */
 export type Held = Pick<Records, 'client' | 'db' | 'contents'>
