@@ -39,6 +39,7 @@ export const errors = {
   PreconditionRequired: [428, 'If-Match is required'],
   TooManyRequests: [429, 'Too many requests'],
   AccountLocked: [429, 'Locked for a while after too many wrong passwords'],
+  HeadersTooLarge: [431, 'The headers, or the path, are too large'],
   Internal: [500, 'Internal error'],
   Unavailable: [503, 'Temporarily unavailable'],
 } as const satisfies Record<string, readonly [status: number, title: string]>

@@ -28,6 +28,7 @@ import { openPathFamily } from './path-family.ts'
 import { openRecords } from './records.ts'
 import { createLog, type Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { refuseUnreadable } from './unreadable.ts'
 
 interface Parts {
   /** Where clients reach it. */
@@ -159,6 +160,7 @@ function listen(app: Express, { port, host }: Config): Promise<Server> {
   const server = createServer(app)
   return new Promise((resolve, reject) => {
     server.keepAliveTimeout = keepAliveMs
+    refuseUnreadable(server)
     server.once('error', reject).listen(port, host, () => resolve(server))
   })
 }

@@ -18,11 +18,12 @@ const isJson = ({ headers, json }: Answer): boolean =>
   /[/+]json\b/.test(String(headers['content-type'])) && json !== undefined
 
 /** A refusal says what every refusal of its family says; the class family is below `/1/`, its functions at the root, too. */
-function isWellFormed({ path }: Ask, { json }: Answer): boolean {
+function isWellFormed({ path }: Ask, { json, status }: Answer): boolean {
   const { code, error, title } = json as { code?: unknown; error?: unknown; title?: unknown }
   const ofClasses = typeof code === 'number' && typeof error === 'string'
   const ofPaths = typeof code === 'string' && typeof title === 'string'
-  return ofClasses || (ofPaths && !path.startsWith('/1/'))
+  // What is too large for a request never reaches a family.
+  return ofClasses || (ofPaths && (status === 431 || !path.startsWith('/1/')))
 }
 
 const internalError = 1
