@@ -15,11 +15,11 @@ import { BmiParams } from '../schemas/bmi.ts'
 import { defineFunction } from './functions/define.ts'
 import { beforeCreate } from './triggers/create.ts'
 import { afterCreate, beforeDelete } from './triggers/remove.ts'
-import { beforeUpdate, written } from './triggers/update.ts'
+import { beforeUpdate, savedObject } from './triggers/update.ts'
 import { beforeSaveUser, ensureEhr } from './triggers/users.ts'
 
 /**
- * What the class family does beyond storing: it judges what is written, decides who may see it, and keeps
+ * What the class family does beyond storing: it judges what is savedObject, decides who may see it, and keeps
  * together what belongs together. The open test environment does without.
  */
 export function registerTriggers({ Cloud }: typeof Parse, records: Records, lastRead: LastRead): void {
@@ -33,7 +33,7 @@ export function registerTriggers({ Cloud }: typeof Parse, records: Records, last
     Cloud.afterSave(className, async (request) => {
       if (!request.original) await afterCreate(records, className, request.object)
       // A plain object is the whole answer (the types do not know); else it is only what the service changed.
-      return written(request) as never
+      return savedObject(request) as never
     })
   }
 

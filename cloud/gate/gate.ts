@@ -5,8 +5,8 @@ import { QUERY_MS, whenOverdue, withDeadline } from '../../records/store/reading
 import type { Records } from '../../records/store/writing/transaction.ts'
 
 import { isOfAccounts } from './accounts/routes.ts'
-import { askedBy, checkNames } from './audit/asked.ts'
 import { auditAnswer } from './audit/audit-answer.ts'
+import { askedBy, checkNames } from './audit/records-request.ts'
 
 import { distinctValues } from './query/distinct.ts'
 import { checkListFields, type ListQuery, readListQuery, readObjectQuery } from './query/list-query.ts'

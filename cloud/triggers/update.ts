@@ -75,7 +75,7 @@ async function close(
 }
 
 /** The object as it was written: the answer. */
-export function written({ object, context }: Parse.Cloud.AfterSaveRequest): object {
+export function savedObject({ object, context }: Parse.Cloud.AfterSaveRequest): object {
   const answer = context[closed(object.id)]
   context[closed(object.id)] = undefined
   const json = object.toJSON()

@@ -36,7 +36,7 @@ interface Paths {
 
 const inPath = ({ one, params }: Paths, more = '') => ({ path: `${one}${more}`, params })
 
-/** A kind's operations in the making: where they are, and how a record is found and shown. */
+/** A kind's operations in the making: where they are, and how a record is found and represented. */
 interface Made {
   kind: ClassKind
   /** Below an EHR, and of one record there. */
@@ -47,7 +47,7 @@ interface Made {
   records(services: Services): PlainRecords
   keyOf(params: object): Key
   about(what: PlainOperation): { source: string; description?: string; extra?: true }
-  shown(record: object): Shown
+  represented(record: object): Shown
   versioned(record: SavedRecord): Answer<Shown, { version: number }>
 }
 
@@ -59,7 +59,7 @@ interface Made {
 export function registered(kind: ClassKind, path: string, about: About): Operation[] {
   const { source, parameter, descriptions = {}, without = [], extra = [] } = about
   const ofEhr = kind.registeredIn === 'EHR'
-  const shownBy = (record: object) =>
+  const represent = (record: object) =>
     fieldsOf(kind.resource.properties, { ...record, compositionId: (record as Shown).id }) as Shown
   const made: Made = {
     kind,
@@ -77,8 +77,8 @@ export function registered(kind: ClassKind, path: string, about: About): Operati
       ...(descriptions[what] !== undefined && { description: descriptions[what] }),
       ...((extra.includes(what) || BEYOND.includes(what)) && { extra: true }),
     }),
-    shown: shownBy,
-    versioned: (record) => answer(shownBy(record), { version: record.version }),
+    represented: represent,
+    versioned: (record) => answer(represent(record), { version: record.version }),
   }
   return (Object.keys(plain) as PlainOperation[])
     .filter((what) => !without.includes(what))
@@ -93,7 +93,7 @@ const plural = (noun: string): string => `${noun}${/[sx]$/.test(noun) ? 'es' : '
 const textIn = (params: object, name: string): string => (params as Record<string, string>)[name] ?? ''
 
 const plain: Record<PlainOperation, (made: Made) => Operation> = {
-  list: ({ kind, paths, records, about, shown }) =>
+  list: ({ kind, paths, records, about, represented }) =>
     list({
       ...about('list'),
       id: `list${plural(kind.name)}`,
@@ -109,10 +109,10 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
           query as Range,
           page,
         )
-        return { ...found, items: found.items.map(shown) }
+        return { ...found, items: found.items.map(represented) }
       },
     }),
-  add: ({ kind, paths, one, access, records, about, shown }) =>
+  add: ({ kind, paths, one, access, records, about, represented }) =>
     operation({
       ...about('add'),
       id: `add${kind.name}`,
@@ -127,7 +127,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
         const ehrId = textIn(params, 'ehrId')
         const record = await records(context).create(context.caller, { ehrId }, body, context.newId())
         const location = `${paths.all.replace('{ehrId}', ehrId)}/${record.id}`
-        return answer(shown(record), { version: record.version, location })
+        return answer(represented(record), { version: record.version, location })
       },
     }),
   get: ({ kind, paths, one, access, records, keyOf, about, versioned }) =>
@@ -173,7 +173,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       handle: ({ params }, context) =>
         records(context).remove(context.caller, keyOf(params), { ifMatch: context.ifMatch }),
     }),
-  history: ({ kind, paths, one, access, records, keyOf, about, shown }) =>
+  history: ({ kind, paths, one, access, records, keyOf, about, represented }) =>
     list({
       description: 'Who made which version, when, and what was there before; the newest first.',
       ...about('history'),
@@ -188,7 +188,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
           ...change,
           announced,
           changed: changed.filter((name) => name in kind.resource.properties),
-          before: before && shown(before),
+          before: before && represented(before),
         }))
         return { ...found, items }
       },

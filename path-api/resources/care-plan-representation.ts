@@ -1,5 +1,5 @@
 import type { StoredPlan, StoredTask } from '../../records/care-plans/contents/stores.ts'
-import type { WholeGoal, WholePlan } from '../../records/care-plans/contents/whole.ts'
+import type { GoalWithTasks, PlanWithGoals } from '../../records/care-plans/contents/with-contents.ts'
 import {
   type CarePlanResource,
   CarePlanSummary,
@@ -14,12 +14,12 @@ import { taggedWith } from '../answer/etag.ts'
 import { fieldsOf } from '../answer/representation.ts'
 export const taskOf = (task: StoredTask) => fieldsOf(Task.resource.properties, task) as TaskResource
 
-export const goalOf = ({ tasks, ...goal }: WholeGoal) =>
+export const goalOf = ({ tasks, ...goal }: GoalWithTasks) =>
   ({ ...fieldsOf(GoalSummary.properties, goal), tasks: tasks.map(taskOf) }) as GoalResource
 
 export const summaryOf = (plan: StoredPlan) => fieldsOf(CarePlanSummary.properties, plan) as CarePlanSummary
 
-export const planOf = ({ goals, ...plan }: WholePlan): CarePlanResource => ({
+export const planOf = ({ goals, ...plan }: PlanWithGoals): CarePlanResource => ({
   ...summaryOf(plan),
   goals: goals.map(goalOf),
 })
@@ -30,14 +30,14 @@ interface Head {
 }
 
 /** A plan as the answer, with an ETag for all that it shows. */
-export const planAnswer = (plan: WholePlan, location?: string): Answer<CarePlanResource, Head> =>
+export const planAnswer = (plan: PlanWithGoals, location?: string): Answer<CarePlanResource, Head> =>
   answerWith(planOf(plan), plan, contentsOf(plan), location)
 
-export const goalAnswer = (goal: WholeGoal, location?: string): Answer<GoalResource, Head> =>
+export const goalAnswer = (goal: GoalWithTasks, location?: string): Answer<GoalResource, Head> =>
   answerWith(goalOf(goal), goal, goal.tasks, location)
 
 /** All that a plan holds. */
-export const contentsOf = ({ goals }: WholePlan) => goals.flatMap((goal) => [goal, ...goal.tasks])
+export const contentsOf = ({ goals }: PlanWithGoals) => goals.flatMap((goal) => [goal, ...goal.tasks])
 
 export const answerWith = <B>(
   body: B,

@@ -15,7 +15,7 @@ import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records, readTogether, type Transaction } from '../store/writing/transaction.ts'
 import { CarePlan } from './contents/plan-kinds.ts'
 import { type PlanRecords, planRecords, type StoredPlan } from './contents/stores.ts'
-import { assembled, type WholePlan, wholePlan } from './contents/whole.ts'
+import { assembled, type PlanWithGoals, planWithGoals } from './contents/with-contents.ts'
 import { Goals } from './goals.ts'
 import { Participants } from './participants/participants.ts'
 import { SettingsOfPlans } from './settings.ts'
@@ -81,21 +81,21 @@ export class CarePlans {
   }
 
   /** @throws NotFound */
-  get(caller: Caller, key: Key): Promise<WholePlan> {
+  get(caller: Caller, key: Key): Promise<PlanWithGoals> {
     return readTogether(this.#records, async (tx) =>
-      wholePlan(this.of, caller, await this.of.plans.store.get(caller, key, { tx }), tx),
+      planWithGoals(this.of, caller, await this.of.plans.store.get(caller, key, { tx }), tx),
     )
   }
 
   /** @throws NotFound; Forbidden for one who may only read the EHR; RuleViolated */
-  create(caller: Caller, ehrId: string, body: CarePlanBody, id: string): Promise<WholePlan> {
+  create(caller: Caller, ehrId: string, body: CarePlanBody, id: string): Promise<PlanWithGoals> {
     return this.#made(caller, { id, ehrId }, async () =>
       assembled(await this.of.plans.createIn(caller, { ehrId }, body, id), [], []),
     )
   }
 
   /** What an earlier attempt of the same request has made may hold something by now. */
-  #made(caller: Caller, key: Key, create: () => Promise<WholePlan>): Promise<WholePlan> {
+  #made(caller: Caller, key: Key, create: () => Promise<PlanWithGoals>): Promise<PlanWithGoals> {
     return unlessMade(
       () => auditingRefusal(this.#records, caller, CarePlan.collection, key.ehrId, create),
       () => this.get(caller, key),
@@ -109,7 +109,7 @@ export class CarePlans {
     templateId: string,
     use: TemplateUse,
     newId: () => string,
-  ): Promise<WholePlan> {
+  ): Promise<PlanWithGoals> {
     const template = this.templates.get(templateId, use.language)
     if (!template) throw new ServiceError('NotFound', { detail: 'There is no such template.' })
     const today = this.#records.clock().toISOString().slice(0, 10)
@@ -118,7 +118,7 @@ export class CarePlans {
     const place = { ehrId, carePlanId: id }
     const contents = placed(goals, place, newId)
     const invited = (use.participants ?? []).map((body) => ({ body, id: newId() }))
-    const work = async (tx: Transaction): Promise<WholePlan> => {
+    const work = async (tx: Transaction): Promise<PlanWithGoals> => {
       const created = await this.of.plans.createIn(caller, { ehrId }, plan, id, tx)
       const into = intoPlan(place)
       const newGoals = await this.of.goals.store.createAll(caller, contents.goals, into, { tx })
@@ -135,26 +135,26 @@ export class CarePlans {
     key: Key,
     body: Omit<CarePlanReplacement, 'id'>,
     { ifMatch }: Writing,
-  ): Promise<WholePlan> {
+  ): Promise<PlanWithGoals> {
     const replaced = await replaceInTurn(this.#records, key.ehrId, body, (tx) =>
       this.of.plans.replace(caller, key, body, { tx, ifMatch }),
     )
-    return this.#whole(caller, replaced)
+    return this.#withContents(caller, replaced)
   }
 
   /**
    * Closes a plan, and with `closeOpen` what is open in it; else that stays open.
    * @throws as replace; RuleViolated when it is closed already
    */
-  close(caller: Caller, key: Key, closing: ClosingWithContents, options: Writing): Promise<WholePlan> {
+  close(caller: Caller, key: Key, closing: ClosingWithContents, options: Writing): Promise<PlanWithGoals> {
     const { ifMatch } = options
     const close = () =>
       inTurn(this.#records, key.ehrId, async (tx) => {
         const plan = await this.of.plans.close(caller, key, closing, { tx, ifMatch })
-        const whole = await wholePlan(this.of, caller, plan, tx)
+        const read = await planWithGoals(this.of, caller, plan, tx)
         const { status = 'COMPLETED', closeOpen } = closing
-        if (!closeOpen) return whole
-        return { ...whole, goals: await this.goals.closeAll(caller, whole.goals, status, tx) }
+        if (!closeOpen) return read
+        return { ...read, goals: await this.goals.closeAll(caller, read.goals, status, tx) }
       })
     return unlessClosed(options, closing, () => this.get(caller, key), close)
   }
@@ -164,12 +164,12 @@ export class CarePlans {
   }
 
   /** @throws as replace; NotFound for a version that is not known */
-  async restore(caller: Caller, key: Key, version: number, options: Writing): Promise<WholePlan> {
-    return this.#whole(caller, await this.of.plans.restore(caller, key, version, options))
+  async restore(caller: Caller, key: Key, version: number, options: Writing): Promise<PlanWithGoals> {
+    return this.#withContents(caller, await this.of.plans.restore(caller, key, version, options))
   }
 
-  #whole(caller: Caller, plan: StoredPlan): Promise<WholePlan> {
-    return readTogether(this.#records, (tx) => wholePlan(this.of, caller, plan, tx))
+  #withContents(caller: Caller, plan: StoredPlan): Promise<PlanWithGoals> {
+    return readTogether(this.#records, (tx) => planWithGoals(this.of, caller, plan, tx))
   }
 }
 

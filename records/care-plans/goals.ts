@@ -7,7 +7,7 @@ import type { Caller } from '../store/documents/caller.ts'
 import type { PageOf } from '../store/reading/listing.ts'
 import { type Records, readTogether, type Transaction } from '../store/writing/transaction.ts'
 import type { PlanRecords, StoredGoal } from './contents/stores.ts'
-import { type WholeGoal, wholeGoal, withTasks } from './contents/whole.ts'
+import { type GoalWithTasks, goalWithTasks, withTasks } from './contents/with-contents.ts'
 
 /** The goals of the care plans. */
 export class Goals {
@@ -20,9 +20,9 @@ export class Goals {
   }
 
   /** @throws NotFound */
-  get(caller: Caller, key: Key): Promise<WholeGoal> {
+  get(caller: Caller, key: Key): Promise<GoalWithTasks> {
     return readTogether(this.#records, async (tx) =>
-      wholeGoal(this.#of, caller, await this.#of.goals.store.get(caller, key, { tx }), tx),
+      goalWithTasks(this.#of, caller, await this.#of.goals.store.get(caller, key, { tx }), tx),
     )
   }
 
@@ -37,27 +37,27 @@ export class Goals {
     key: Key,
     body: Omit<GoalReplacement, 'id'>,
     { ifMatch }: Writing,
-  ): Promise<WholeGoal> {
+  ): Promise<GoalWithTasks> {
     const replaced = await replaceInTurn(this.#records, key.ehrId, body, (tx) =>
       this.#of.goals.replace(caller, key, body, { tx, ifMatch }),
     )
-    return this.#whole(caller, replaced)
+    return this.#withContents(caller, replaced)
   }
 
   /**
    * Closes a goal, and with `closeOpen` its open tasks; else they stay open.
    * @throws as replace; RuleViolated when it is closed already
    */
-  close(caller: Caller, key: Key, closing: ClosingWithContents, options: Writing): Promise<WholeGoal> {
+  close(caller: Caller, key: Key, closing: ClosingWithContents, options: Writing): Promise<GoalWithTasks> {
     const { ifMatch } = options
     const close = () =>
       inTurn(this.#records, key.ehrId, async (tx) => {
         const goal = await this.#of.goals.close(caller, key, closing, { tx, ifMatch })
-        const whole = await wholeGoal(this.#of, caller, goal, tx)
+        const read = await goalWithTasks(this.#of, caller, goal, tx)
         const { status = 'COMPLETED', closeOpen } = closing
-        if (!closeOpen) return whole
-        const [closed] = await this.closeAll(caller, [whole], status, tx)
-        return closed ?? whole
+        if (!closeOpen) return read
+        const [closed] = await this.closeAll(caller, [read], status, tx)
+        return closed ?? read
       })
     return unlessClosed(options, closing, () => this.get(caller, key), close)
   }
@@ -65,10 +65,10 @@ export class Goals {
   /** Closes what is open of these goals and of their tasks. */
   async closeAll(
     caller: Caller,
-    goals: readonly WholeGoal[],
+    goals: readonly GoalWithTasks[],
     status: ClosingStatus,
     tx: Transaction,
-  ): Promise<WholeGoal[]> {
+  ): Promise<GoalWithTasks[]> {
     const alone = goals.map(({ tasks: _, ...goal }) => goal)
     const tasks = goals.flatMap(({ tasks }) => tasks)
     return withTasks(
@@ -82,11 +82,11 @@ export class Goals {
   }
 
   /** @throws as replace; NotFound for a version that is not known */
-  async restore(caller: Caller, key: Key, version: number, options: Writing): Promise<WholeGoal> {
-    return this.#whole(caller, await this.#of.goals.restore(caller, key, version, options))
+  async restore(caller: Caller, key: Key, version: number, options: Writing): Promise<GoalWithTasks> {
+    return this.#withContents(caller, await this.#of.goals.restore(caller, key, version, options))
   }
 
-  #whole(caller: Caller, goal: StoredGoal): Promise<WholeGoal> {
-    return readTogether(this.#records, (tx) => wholeGoal(this.#of, caller, goal, tx))
+  #withContents(caller: Caller, goal: StoredGoal): Promise<GoalWithTasks> {
+    return readTogether(this.#records, (tx) => goalWithTasks(this.#of, caller, goal, tx))
   }
 }

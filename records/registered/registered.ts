@@ -12,7 +12,7 @@ import { inTransaction, type Records, type Transaction } from '../store/writing/
 import { crowding, holdersIn, into, type Place, placed, takeTurn } from './into.ts'
 import type { ClassKind } from './kind.ts'
 import { auditingRefusal, refuseViolations } from './refusals.ts'
-import { judgeChange, judgeNew } from './rules.ts'
+import { validChange, validNew } from './rules.ts'
 
 /** The id, and where the path says that it belongs: all must be true. */
 export interface Key {
@@ -40,7 +40,7 @@ export const set = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K]
   }
 
 /** What is set, and the defaults of what is not. */
-const complete = (fields: TProperties, values: object): Body => ({
+const withDefaults = (fields: TProperties, values: object): Body => ({
   ...Object.fromEntries(
     Object.entries(fields).flatMap(([name, { default: value }]) =>
       value === undefined ? [] : [[name, value]],
@@ -146,8 +146,8 @@ export class Registered<S extends TObject, L extends string> {
   ): Promise<Saved<Static<S>>> {
     const kind = this.kind as unknown as ClassKind
     const status = namesOf(kind.fields, 'status').map((name) => [name, 'ACTIVE'])
-    const input = { ...complete(kind.fields, body), ...Object.fromEntries(status), ...place }
-    const record = judgeNew(kind, input) as Static<S> & Place
+    const input = { ...withDefaults(kind.fields, body), ...Object.fromEntries(status), ...place }
+    const record = validNew(kind, input) as Static<S> & Place
     if (!kind.most) return this.store.create(caller, record, into(kind, id, record), { id, tx })
     const work = (tx: Transaction) => this.#createLimited(tx, caller, record, id)
     return tx ? work(tx) : inTransaction(this.#records, work)
@@ -170,7 +170,7 @@ export class Registered<S extends TObject, L extends string> {
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
   replace(caller: Caller, key: Key, body: object, options: Writing): Promise<Saved<Static<S>>> {
-    const given = complete(this.kind.fields, body)
+    const given = withDefaults(this.kind.fields, body)
     return this.change(caller, key, (now) => ({ ...this.#staying(now), ...given }), options)
   }
 
@@ -181,7 +181,10 @@ export class Registered<S extends TObject, L extends string> {
     change: (now: Saved<Static<S>>) => object,
     { ifMatch, tx }: Writing,
   ): Promise<Saved<Static<S>>> {
-    return this.store.update(caller, storeKey(key), (now) => this.judged(now, change(now)), { ifMatch, tx })
+    return this.store.update(caller, storeKey(key), (now) => this.validated(now, change(now)), {
+      ifMatch,
+      tx,
+    })
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed */
@@ -197,13 +200,13 @@ export class Registered<S extends TObject, L extends string> {
   /** Brings back what a former version said. @throws as replace; NotFound for a version that is not known */
   restore(caller: Caller, key: Key, version: number, { ifMatch }: Writing): Promise<Saved<Static<S>>> {
     const rule = (now: Saved<Static<S>>, former: Saved<Static<S>>) =>
-      this.judged(now, { ...(former as object), ...this.#staying(now) })
+      this.validated(now, { ...(former as object), ...this.#staying(now) })
     return this.store.restore(caller, storeKey(key), version, rule, { ifMatch })
   }
 
   /** What becomes of a record, with what follows from it. @throws RuleViolated */
-  protected judged(now: Saved<Static<S>>, next: object): Static<S> {
-    return judgeChange(this.kind as never, now as object, set(next)) as Static<S>
+  protected validated(now: Saved<Static<S>>, next: object): Static<S> {
+    return validChange(this.kind as never, now as object, set(next)) as Static<S>
   }
 
   /** What no replacement has to repeat. */

@@ -67,15 +67,15 @@ export const alreadyClosed: Violation = {
 }
 
 /** @throws RuleViolated for a record that fits its schema and breaks a rule */
-export function judgeNew<T extends object>(kind: ClassKind, record: T): T & Record<string, unknown> {
-  const values = written(kind, record)
+export function validNew<T extends object>(kind: ClassKind, record: T): T & Record<string, unknown> {
+  const values = clientValues(kind, record)
   refuseFaults(missingIn(kind, [], values), kind.rules.violations(values, Object.keys(values)))
   return { ...record, ...kind.rules.derived?.(values) }
 }
 
 /** @throws RuleViolated when `next` is not what may become of `now` */
-export function judgeChange<T extends object>(kind: ClassKind, now: T, next: T): T {
-  const [before, after] = [written(kind, now), written(kind, next)]
+export function validChange<T extends object>(kind: ClassKind, now: T, next: T): T {
+  const [before, after] = [clientValues(kind, now), clientValues(kind, next)]
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
   const fixed = [...Object.keys(kind.place), ...namesOf(kind.fields, 'fixed')]
@@ -94,7 +94,7 @@ export const derivedNames = ({ fields }: Pick<ClassKind, 'fields'>): string[] =>
   namesOf(fields, 'derived', 'internal')
 
 /** What a client has written of a record: neither what the service derives, nor its id and times. */
-function written({ place, fields }: ClassKind, record: object): Record<string, unknown> {
+function clientValues({ place, fields }: ClassKind, record: object): Record<string, unknown> {
   const ours = derivedNames({ fields })
   return Object.fromEntries(
     Object.entries(record).filter(

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { HomeVisit, homeVisits } from '../../docs/examples/home-visit.ts'
 import { PeakFlow, peakFlows } from '../../docs/examples/peak-flow.ts'
 import { contents, kinds } from '../../records/kinds.ts'
-import { createFaults, derivedOf, judgeChange, judgeNew } from '../../records/registered/rules.ts'
+import { createFaults, derivedOf, validChange, validNew } from '../../records/registered/rules.ts'
 import { newPlace } from '../family-kinds.ts'
 import { ok } from '../harness/clients/path-client.ts'
 import { service } from '../harness/service/service.ts'
@@ -62,8 +62,8 @@ describe('the examples of the guides', () => {
 
   it('make forms, rules and operations', () => {
     const visit = { ehrId: 'e', day: '2026-03-01', visitor: 'Nurse' }
-    assert.deepEqual(judgeNew(HomeVisit as never, visit), visit)
-    assert.throws(() => judgeChange(HomeVisit as never, visit, { ...visit, visitor: 'Doctor' }), /rule/)
+    assert.deepEqual(validNew(HomeVisit as never, visit), visit)
+    assert.throws(() => validChange(HomeVisit as never, visit, { ...visit, visitor: 'Doctor' }), /rule/)
     const moment = { __type: 'Date', iso: '2026-03-01T00:00:00.000Z' }
     assert.deepEqual(createFaults(HomeVisit as never, { ...visit, day: moment }), {
       missing: [],

@@ -6,9 +6,9 @@ import type { Records } from '../../../records/store/writing/transaction.ts'
 import { identityOf } from '../../request/caller.ts'
 import type { ParseRequest } from '../request/parse-request.ts'
 import { beforeAnswer } from '../response/answer.ts'
-import type { Asked } from './asked.ts'
-import { type Asking, shownIn } from './shown.ts'
-import { forbiddenIn, searchedBy } from './sought.ts'
+import { type AuditedCaller, shownIn } from './objects-in-answer.ts'
+import type { RecordsRequest } from './records-request.ts'
+import { forbiddenIn, searchedBy } from './unanswered.ts'
 
 /** One answer: an object, a list of them, or an error. */
 interface Answer extends Record<string, unknown> {
@@ -26,7 +26,7 @@ const AUDIT_MS = 5_000
 export function auditAnswer(
   req: ParseRequest,
   res: Response,
-  asked: readonly (Asked | undefined)[],
+  asked: readonly (RecordsRequest | undefined)[],
   records: Records,
 ): void {
   if (asked.every((one) => one === undefined)) return
@@ -48,7 +48,7 @@ export function auditAnswer(
 /** Parse's codes for what is not there for this caller, or not for them to do. */
 const DENIED = new Set<unknown>([101, 119])
 
-async function accessesIn(asking: Asking, asked: Asked, answer: Answer): Promise<Access[]> {
+async function accessesIn(asking: AuditedCaller, asked: RecordsRequest, answer: Answer): Promise<Access[]> {
   const { className, action, where, subqueries } = asked
   if (typeof answer.code === 'number')
     return isClassName(className)

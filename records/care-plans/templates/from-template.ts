@@ -5,7 +5,7 @@ import type { TaskBody } from '../../../schemas/task.ts'
 import type { Violation } from '../../../schemas/violation.ts'
 import { refuseViolations } from '../../registered/refusals.ts'
 import { set } from '../../registered/registered.ts'
-import { judgeNew } from '../../registered/rules.ts'
+import { validNew } from '../../registered/rules.ts'
 import { Goal, Task } from '../contents/plan-kinds.ts'
 
 /** A plan about to be made, with its goals and their tasks. */
@@ -61,14 +61,14 @@ export function placed(
   const goalIds = inOrder(goals, newId)
   const placedGoals = goals.map(({ goal }, i) => {
     const one = { ...set(goal), ...place }
-    judgeNew(Goal, one)
+    validNew(Goal, one)
     return { ...one, status: 'ACTIVE' as const, id: goalIds[i] ?? newId() }
   })
   const placedTasks = goals.flatMap(({ tasks }, i) => {
     const taskIds = inOrder(tasks, newId)
     return tasks.map((task, j) => {
       const one = { ...set(task), ...place, goalId: goalIds[i] ?? '' }
-      judgeNew(Task, one)
+      validNew(Task, one)
       return { ...one, status: 'ACTIVE' as const, id: taskIds[j] ?? newId() }
     })
   })

@@ -7,13 +7,13 @@ import { conditionsIn, idsNamed, PLACES } from './conditions.ts'
 type Fields = Record<string, unknown>
 
 /** Conditions that are asked of the objects of a class. */
-export interface AskedObjects {
+export interface QueriedObjects {
   className: ClassName
   where: Fields
 }
 
 /** What a part of a request asks of health data. */
-export interface Asked {
+export interface RecordsRequest {
   className: string
   id: string | undefined
   action: Access['action']
@@ -22,7 +22,7 @@ export interface Asked {
   /** The answer holds values, not objects. */
   distinct: boolean
   /** By what its subqueries ask. */
-  subqueries: AskedObjects[]
+  subqueries: QueriedObjects[]
 }
 
 const ACTIONS: Record<string, Access['action']> = {
@@ -34,7 +34,7 @@ const ACTIONS: Record<string, Access['action']> = {
 }
 
 /** @returns undefined when no health data is asked for. Conditions are copied: Parse changes them while it works. */
-export function askedBy({ method, className, objectId, carrier }: RequestPart): Asked | undefined {
+export function askedBy({ method, className, objectId, carrier }: RequestPart): RecordsRequest | undefined {
   const did = ACTIONS[method]
   if (className === undefined || did === undefined) return undefined
   const action = did === 'read' && objectId === undefined ? 'query' : did
@@ -49,7 +49,7 @@ export function askedBy({ method, className, objectId, carrier }: RequestPart): 
 const SUBQUERIES = new Set(['$inQuery', '$notInQuery', '$select', '$dontSelect'])
 
 /** The subqueries in a condition, at any depth. */
-function subqueriesIn(condition: unknown): AskedObjects[] {
+function subqueriesIn(condition: unknown): QueriedObjects[] {
   if (typeof condition !== 'object' || condition === null) return []
   return Object.entries(condition).flatMap(([name, value]) => {
     const { className, where = {} } = (SUBQUERIES.has(name) && (value?.query ?? value)) || {}
@@ -59,7 +59,10 @@ function subqueriesIn(condition: unknown): AskedObjects[] {
 }
 
 /** What was asked by, without the values. */
-export function whatOf({ action, where }: Pick<Asked, 'action' | 'where'>): Pick<Access, 'action' | 'asked'> {
+export function whatOf({
+  action,
+  where,
+}: Pick<RecordsRequest, 'action' | 'where'>): Pick<Access, 'action' | 'asked'> {
   if (action !== 'query') return { action }
   const fields = new Set(conditionsIn(where).map(({ field }) => field))
   return { action, asked: [...fields].sort().join(' ') }
@@ -71,7 +74,7 @@ const mostNamed = 100
  * Each EHR that a request names gets an entry in its audit, and each name is looked up: a request has to be short.
  * @throws Refusal 400/102
  */
-export function checkNames(asked: readonly (Asked | undefined)[]): void {
+export function checkNames(asked: readonly (RecordsRequest | undefined)[]): void {
   const queries = asked.flatMap((one) => (one?.action === 'query' ? [one, ...one.subqueries] : []))
   const named = queries.flatMap(({ className, where }) =>
     (className === 'Ehr' ? ['objectId'] : PLACES).flatMap((field) => idsNamed(where, field)),

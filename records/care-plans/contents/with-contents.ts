@@ -3,20 +3,20 @@ import type { Page, PageQuery } from '../../store/reading/listing.ts'
 import type { Reading } from '../../store/writing/transaction.ts'
 import type { PlanRecords, StoredGoal, StoredPlan, StoredTask } from './stores.ts'
 
-export interface WholeGoal extends StoredGoal {
+export interface GoalWithTasks extends StoredGoal {
   tasks: StoredTask[]
 }
-export interface WholePlan extends StoredPlan {
-  goals: WholeGoal[]
+export interface PlanWithGoals extends StoredPlan {
+  goals: GoalWithTasks[]
 }
 
 /** A care plan with its goals and their tasks. */
-export async function wholePlan(
+export async function planWithGoals(
   { goals, tasks }: PlanRecords,
   caller: Caller,
   plan: StoredPlan,
   tx?: Reading,
-): Promise<WholePlan> {
+): Promise<PlanWithGoals> {
   const where = { carePlanId: plan.id, ehrId: plan.ehrId }
   const ofPlan = [
     () => everything((page) => goals.store.list(caller, 'ofPlan', { where, ...page }, { tx })),
@@ -30,25 +30,25 @@ export async function wholePlan(
 }
 
 /** A care plan of its parts. */
-export const assembled = (plan: StoredPlan, goals: StoredGoal[], tasks: StoredTask[]): WholePlan => ({
+export const assembled = (plan: StoredPlan, goals: StoredGoal[], tasks: StoredTask[]): PlanWithGoals => ({
   ...plan,
   goals: withTasks(goals, tasks),
 })
 
 /** Puts each task into its goal. */
-export function withTasks(goals: StoredGoal[], tasks: StoredTask[]): WholeGoal[] {
+export function withTasks(goals: StoredGoal[], tasks: StoredTask[]): GoalWithTasks[] {
   const byGoal = new Map<string, StoredTask[]>(goals.map(({ id }) => [id, []]))
   for (const task of tasks) byGoal.get(task.goalId)?.push(task)
   return goals.map((goal) => ({ ...goal, tasks: byGoal.get(goal.id) ?? [] }))
 }
 
 /** A goal with its tasks. */
-export async function wholeGoal(
+export async function goalWithTasks(
   { tasks }: PlanRecords,
   caller: Caller,
   goal: StoredGoal,
   tx?: Reading,
-): Promise<WholeGoal> {
+): Promise<GoalWithTasks> {
   const where = { goalId: goal.id, carePlanId: goal.carePlanId }
   return {
     ...goal,

@@ -4,12 +4,12 @@ import type { Caller } from '../../../records/store/documents/caller.ts'
 import { documentsOf } from '../../../records/store/documents/database.ts'
 import { accessesOf } from '../../../records/store/resource.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
-import { type Asked, whatOf } from './asked.ts'
+import { type RecordsRequest, whatOf } from './records-request.ts'
 
 type Fields = Record<string, unknown>
 
 /** What the audit knows of the one who asks. */
-export interface Asking {
+export interface AuditedCaller {
   records: Records
   caller: Caller
   /** The names of the caller's roles. */
@@ -22,7 +22,11 @@ export const audited = (className: string) => ({
 })
 
 /** The objects in an answer, also those that it includes where another one points at them. */
-export async function shownIn({ records, caller }: Asking, asked: Asked, answer: Fields): Promise<Access[]> {
+export async function shownIn(
+  { records, caller }: AuditedCaller,
+  asked: RecordsRequest,
+  answer: Fields,
+): Promise<Access[]> {
   if (asked.distinct) return []
   const results: Fields[] = Array.isArray(answer.results) ? answer.results : [answer]
   const byClass = new Map<unknown, Fields[]>([[asked.className, results]])

@@ -2,9 +2,9 @@ import { readableEhrs } from '../../../records/ehrs/rights/readable.ts'
 import { EVERY_EHR } from '../../../records/store/audit/scopes.ts'
 import type { Access } from '../../../records/store/audit/trail.ts'
 import { attemptOf } from '../../../records/store/resource.ts'
-import { type Asked, type AskedObjects, whatOf } from './asked.ts'
 import { idsNamed, PLACES } from './conditions.ts'
-import { type Asking, audited, placed } from './shown.ts'
+import { type AuditedCaller, audited, placed } from './objects-in-answer.ts'
+import { type QueriedObjects, type RecordsRequest, whatOf } from './records-request.ts'
 
 /** An EHR, and the object that is looked for there when it is known. */
 interface Place {
@@ -17,8 +17,8 @@ const MOST_UNNAMED = 20
 
 /** What was forbidden, in the audit of the EHRs where it was looked for, as far as they are known. */
 export async function forbiddenIn(
-  asking: Asking,
-  asked: Asked,
+  asking: AuditedCaller,
+  asked: RecordsRequest,
   outcome: 'denied' | 'refused',
 ): Promise<Access[]> {
   const { className, id } = asked
@@ -36,8 +36,8 @@ export async function forbiddenIn(
  * @param found the EHRs in which it found something
  */
 export async function searchedBy(
-  asking: Asking,
-  asked: AskedObjects,
+  asking: AuditedCaller,
+  asked: QueriedObjects,
   found: ReadonlySet<unknown>,
 ): Promise<Access[]> {
   const query = { ...asked, action: 'query' } as const
@@ -64,7 +64,7 @@ export async function searchedBy(
 }
 
 /** How many ids there are of which whatever is found has one, in the field that names the fewest; 0: it may lie anywhere. */
-function idsRequired({ where }: AskedObjects): number {
+function idsRequired({ where }: QueriedObjects): number {
   const counts = [...PLACES, 'objectId'].map((field) => idsNamed(where, field, true).length)
   const some = counts.filter((count) => count > 0)
   return some.length > 0 ? Math.min(...some) : 0
@@ -72,7 +72,7 @@ function idsRequired({ where }: AskedObjects): number {
 
 /** The places of a query that names none: the EHRs, or what stands for them. */
 async function everywhere(
-  { records }: Asking,
+  { records }: AuditedCaller,
   {
     className,
     readable,
@@ -87,13 +87,17 @@ async function everywhere(
 }
 
 /** @returns undefined for one whom no permission restricts */
-const readableBy = async ({ records, caller, roles }: Asking): Promise<ReadonlySet<string> | undefined> =>
+const readableBy = async ({
+  records,
+  caller,
+  roles,
+}: AuditedCaller): Promise<ReadonlySet<string> | undefined> =>
   caller.unrestricted ? undefined : readableEhrs(records, { ...caller, roles: await roles() })
 
 /** Where the objects lie that a query names, and what they lie in. */
 async function placesNamed(
-  { records }: Asking,
-  { className, where }: Pick<AskedObjects, 'where'> & { className: string },
+  { records }: AuditedCaller,
+  { className, where }: Pick<QueriedObjects, 'where'> & { className: string },
   required = false,
 ): Promise<Place[]> {
   const named = (field: string) => idsNamed(where, field, required)
@@ -116,8 +120,8 @@ async function placesNamed(
 
 /** Where the same is asked in many places, each gets an entry. */
 function entriesAt(
-  { caller }: Asking,
-  asked: Pick<Asked, 'className' | 'action' | 'where'>,
+  { caller }: AuditedCaller,
+  asked: Pick<RecordsRequest, 'className' | 'action' | 'where'>,
   places: readonly Place[],
   outcome: Access['outcome'],
 ): Access[] {
