@@ -70,9 +70,8 @@ const field = (name: string, spec: unknown, compile: Compile, collation?: Collat
       fail(115, `${operator} is not supported by this engine`)
     return fail(15952, `unknown group operator '${operator}'`)
   }
-  if (Array.isArray(operand) && operand.length !== 1)
-    fail(40237, `The ${operator} accumulator is a unary operator`)
-  const value = compile(Array.isArray(operand) ? operand[0] : operand)
+  if (Array.isArray(operand)) fail(40237, `The ${operator} accumulator is a unary operator`)
+  const value = compile(operand)
   return { name, of: value, begin: () => make(collation) }
 }
 

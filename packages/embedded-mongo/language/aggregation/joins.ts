@@ -54,6 +54,7 @@ export const lookup = (body: unknown, environment: Environment, run: RunPipeline
 }
 
 const byPipeline = (body: Document, environment: Environment, run: RunPipeline) => {
+  if ('let' in body && !isObject(body.let)) fail(9, "$lookup argument 'let' must be an object")
   const compile = compilerFor(environment)
   const variables = Object.entries((body.let ?? {}) as Document).map(
     ([name, value]): [string, ReturnType<typeof compile>] => [checkVariable(name), compile(value)],

@@ -150,6 +150,23 @@ export const remainderOfDecimals = (a: unknown, b: unknown): Decimal128 | undefi
   return build(scaled(x) % scaled(y), exponent, x.negative)
 }
 
+/** A decimal without its fraction; undefined for what is not finite, or beyond 64 bits by far. */
+export const wholeOfDecimal = (value: Decimal128): bigint | undefined => {
+  const parts = digitsOf(value)
+  if (!parts || parts.exponent > 40) return undefined
+  const { digits, exponent } = parts
+  return exponent >= 0 ? digits * 10n ** BigInt(exponent) : digits / 10n ** BigInt(-exponent)
+}
+
+/** A text of digits, rounded to what a decimal holds; undefined for what is none. */
+export const decimalOfText = (text: string): Decimal128 | undefined => {
+  const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text)
+  if (!match) return undefined
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  const digits = BigInt(`${whole}${fraction}` || '0')
+  return build(sign === '-' ? -digits : digits, Number(exponent) - fraction.length, sign === '-')
+}
+
 /** With digits up to the place; what has too many is no number, as decimals have it. */
 const padded = (value: Decimal128, { digits, exponent, negative }: Digits, place: number): Decimal128 => {
   if (exponent === -place) return value
@@ -165,7 +182,8 @@ export const roundDecimal = (
   how: 'even' | 'zero' | 'up' | 'down',
 ): Decimal128 => {
   const parts = digitsOf(value)
-  if (!parts) return Decimal128.fromString('NaN')
+  // Rounding to a whole number has no answer here, cutting digits off leaves it as it is.
+  if (!parts) return how === 'up' || how === 'down' ? Decimal128.fromString('NaN') : value
   if (parts.exponent >= -place) return padded(value, parts, place)
   const places = -place - parts.exponent
   const magnitude = parts.digits < 0n ? -parts.digits : parts.digits

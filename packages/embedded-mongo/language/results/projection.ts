@@ -192,7 +192,8 @@ const walk = (value: unknown, node: Branch, inclusive: boolean, root: Document):
     const kept = value.map((element) => walk(element, node, inclusive, root))
     return inclusive ? kept.filter((element) => element !== undefined) : kept
   }
-  if (!isObject(value)) return inclusive ? undefined : value
+  // What is computed below turns even a number into a document.
+  if (!isObject(value)) return inclusive && !node.computed ? undefined : value
   const source = fields(value)
   const result: Document = {}
   for (const key of Object.keys(source)) {

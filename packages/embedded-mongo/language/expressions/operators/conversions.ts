@@ -2,7 +2,15 @@
 import { Binary, Decimal128, Double, type Int32, type Long, ObjectId, type Timestamp } from 'bson'
 import { CommandError, fail } from '../../../values/errors.ts'
 import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/values.ts'
-import { fitting, isDecimal, isDouble, roundDecimal, toDecimal128, toWhole } from '../arithmetic.ts'
+import {
+  decimalOfText,
+  fitting,
+  isDecimal,
+  isDouble,
+  toDecimal128,
+  toWhole,
+  wholeOfDecimal,
+} from '../arithmetic.ts'
 import type { Expression, Operator } from '../expression.ts'
 import { parseDate } from './date-text.ts'
 import { compileNamed, isTrue, named, one, typeName } from './operands.ts'
@@ -35,12 +43,9 @@ const wholeOf = (value: unknown, bits: 32 | 64, to: string): Int32 | Long => {
 }
 
 const decimalWhole = (value: Decimal128): bigint => {
-  const text = String(roundDecimal(value, 0, 'zero'))
-  const match = /^(-?\d+)(?:E\+?(\d+))?$/.exec(text)
-  if (!match)
-    return fail(241, 'Attempt to convert NaN or infinity to an integer in $convert with no onError value')
-  if (Number(match[2] ?? 0) > 40) return overflow()
-  return BigInt(match[1] as string) * 10n ** BigInt(match[2] ?? 0)
+  if (/nan|inf/i.test(String(value)))
+    fail(241, 'Attempt to convert NaN or infinity to an integer in $convert with no onError value')
+  return wholeOfDecimal(value) ?? overflow()
 }
 
 const numberText = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?(inf|infinity|nan)$/i
@@ -73,11 +78,7 @@ const decimalOf = (value: unknown): Decimal128 => {
   if (value instanceof Date) return Decimal128.fromString(String(value.getTime()))
   if (typeof value === 'string') {
     if (!numberText.test(value)) broken('a decimal')
-    try {
-      return Decimal128.fromStringWithRounding(value)
-    } catch {
-      return broken('a decimal')
-    }
+    return decimalOfText(value) ?? Decimal128.fromString(value)
   }
   return isNumeric(value) ? toDecimal128(value) : impossible(value, 'decimal')
 }

@@ -15,6 +15,7 @@ import {
   roundDecimal,
   toDecimal128,
   toWhole,
+  wholeOfDecimal,
 } from '../arithmetic.ts'
 import type { Operator } from '../expression.ts'
 import { many, of, one, typeName } from './operands.ts'
@@ -171,17 +172,14 @@ const rounding = (how: 'even' | 'zero'): Operator =>
     if (isDecimal(value)) return roundDecimal(value, places, how)
     if (isDouble(value)) return new Double(roundDouble(toNumber(value), places, how))
     if (places >= 0) return value
-    const rounded = toWhole(roundWhole(toWhole(value), -places, how))
+    const rounded = roundWhole(toWhole(value), -places, how)
     return BigInt.asIntN(64, rounded) === rounded
       ? fitting(rounded, isLong(value))
       : fail(51080, `invalid conversion from Decimal128 result in ${name}`)
   })
 
-const roundWhole = (value: bigint, places: number, how: 'even' | 'zero'): Long => {
-  const rounded = String(roundDecimal(Decimal128.fromString(String(value)), -places, how))
-  const [, digits = '0', exponent = '0'] = /^(-?\d+)(?:E\+?(\d+))?$/.exec(rounded) ?? []
-  return { toBigInt: () => BigInt(digits) * 10n ** BigInt(exponent), _bsontype: 'Long' } as unknown as Long
-}
+const roundWhole = (value: bigint, places: number, how: 'even' | 'zero'): bigint =>
+  wholeOfDecimal(roundDecimal(Decimal128.fromString(String(value)), -places, how)) ?? 0n
 
 const precision = (value: unknown, name: string): number => {
   const place = isNumeric(value) ? toNumber(value) : Number.NaN
@@ -211,12 +209,8 @@ const transcendental = (
 
 const inDoubles = (name: string, value: unknown, result: number): unknown => {
   if (!isDecimal(value)) return new Double(result)
-  if (
-    Number.isNaN(result) ||
-    !Number.isFinite(result) ||
-    result === 0 ||
-    (Number.isInteger(result) && toNumber(value) === 0)
-  )
+  const special = /nan|inf/i.test(String(value))
+  if (special || Number.isNaN(result) || (Number.isInteger(result) && toNumber(value) === 0))
     return Decimal128.fromString(Object.is(result, -0) ? '-0' : String(result))
   return fail(115, `${name} of a decimal is not supported by this engine`)
 }

@@ -86,15 +86,16 @@ const lengthOf = (code: number, measure: (text: string) => number): Operator =>
 
 /** Positions in bytes or in characters. */
 const indexOf = (split: (text: string) => Buffer | string[], codes: [number, number]): Operator =>
-  of(2, 4, ([value, wanted, start, end], _, name) => {
+  of(2, 4, (values, _, name) => {
+    const [value, wanted, start, end] = values
     if (isNullish(value)) return null
     if (typeof value !== 'string')
       return fail(codes[0], `${name} requires a string as the first argument, found: ${typeName(value)}`)
     if (typeof wanted !== 'string')
       return fail(codes[1], `${name} requires a string as the second argument, found: ${typeName(wanted)}`)
     const units = split(value)
-    const from = position(start, 0, name)
-    const to = Math.min(position(end, units.length, name), units.length)
+    const from = values.length > 2 ? position(start, name) : 0
+    const to = values.length > 3 ? Math.min(position(end, name), units.length) : units.length
     const part = split(wanted)
     for (
       let at = from;
@@ -105,8 +106,7 @@ const indexOf = (split: (text: string) => Buffer | string[], codes: [number, num
     return new Int32(-1)
   })
 
-const position = (value: unknown, fallback: number, name: string): number => {
-  if (value === undefined) return fallback
+const position = (value: unknown, name: string): number => {
   const number =
     int32(value) ??
     fail(40096, `${name} requires an integral index, found a value of type: ${typeName(value)}`)
