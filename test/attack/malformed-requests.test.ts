@@ -72,6 +72,7 @@ describe('attack: malformed requests to the class family', () => {
       key: 'comment',
       query: { className: 'Custom', where: { modelClassName: `${i}` } },
     })
+    const inQuery = (where: object) => ({ ehrId: { $inQuery: { className: 'CarePlan', where } } })
     const wheres: object[] = [
       { $or: Array.from({ length: 60 }, (_, i) => ({ comment: { $select: select(i) } })) },
       { $or: Array.from({ length: 101 }, (_, i) => ({ comment: `${i}` })) },
@@ -91,6 +92,7 @@ describe('attack: malformed requests to the class family', () => {
       { comment: { __op: 'Delete' } },
       { comment: { $inQuery: { className: 'Ehr', limit: -1 } } },
       { comment: { $inQuery: { className: 'Ehr', order: '$x' } } },
+      inQuery(inQuery(inQuery({ name: 'x' }))),
       { $relatedTo: { object: { __type: 'Pointer', className: '_Role', objectId: 'x' }, key: 'users' } },
     ]
     for (const where of wheres) {

@@ -3,6 +3,8 @@ import { code, Refusal } from '../request/parse-request.ts'
 import { isPattern } from './pattern.ts'
 
 const deepest = 10
+/** Beyond it Parse refuses, too, but says so on the console. */
+const deepestSubquery = 2
 const longestText = 10_000
 const longestList = 1_000
 
@@ -26,6 +28,8 @@ export interface QueryRules {
 interface Place extends QueryRules {
   className: string
   depth: number
+  /** How many subqueries it stands in. */
+  subqueries: number
 }
 
 type Check = (operand: unknown, place: Place, beside: Record<string, unknown>) => void
@@ -58,8 +62,10 @@ const subquery: Check = (value, place) => {
     const fits = name === 'order' ? isOrder(part) : ['limit', 'skip'].includes(name) && isCount(part)
     if (!fits) refuse('a subquery has className, where, order, limit and skip')
   }
+  const subqueries = place.subqueries + 1
+  if (subqueries > deepestSubquery) refuse(`subqueries are nested at most ${deepestSubquery} deep`)
   spend(place.budget, 'subqueries')
-  if (where !== undefined) condition(where, { ...inside(place), className })
+  if (where !== undefined) condition(where, { ...inside(place), className, subqueries })
 }
 
 const isCount = (value: unknown): boolean =>
@@ -111,7 +117,7 @@ const ofLists = new Set(['$all', '$containedBy'])
  * @throws Refusal 400/102
  */
 export function checkWhere(where: unknown, className: string, rules: QueryRules): void {
-  condition(where, { ...rules, className, depth: 0 })
+  condition(where, { ...rules, className, depth: 0, subqueries: 0 })
 }
 
 function condition(value: unknown, place: Place): void {
