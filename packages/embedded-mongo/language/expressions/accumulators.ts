@@ -5,8 +5,8 @@ import { type Collation, compare, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { fields, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
 import { divideDecimals, isDecimal } from './arithmetic.ts'
-import { Sum } from './operators/numbers.ts'
 import { typeName } from './operators/operands.ts'
+import { Sum } from './operators/sum.ts'
 
 export interface Accumulator {
   add(value: unknown): void

@@ -1,10 +1,10 @@
 /** Operators on arrays. */
-import { type Document, Int32 } from 'bson'
+import { Int32 } from 'bson'
 import { compare, equal } from '../../../values/compare.ts'
 import { fail } from '../../../values/errors.ts'
 import { fields, isNullish, isNumeric, isObject, toNumber } from '../../../values/values.ts'
-import { checkVariable, type Expression, type Operator } from '../expression.ts'
-import { compileList, compileNamed, int32, isTrue, many, named, of, one, tick, typeName } from './operands.ts'
+import type { Expression, Operator } from '../expression.ts'
+import { compileList, compileNamed, int32, isTrue, many, named, of, one, typeName } from './operands.ts'
 
 /** Arrays of an expression may not take more than this many elements. */
 const MOST_ELEMENTS = 2_000_000
@@ -38,86 +38,6 @@ const $concatArrays = of(0, many, (arrays, _, name) => {
   if (wrong !== undefined) fail(28664, `${name} only supports arrays, not ${typeName(wrong)}`)
   return bounded(arrays.flat(1))
 })
-
-/** What an element is called: `as`, or `this`. */
-const elementName = (given: Document): string => {
-  const name = 'as' in given ? given.as : 'this'
-  return typeof name === 'string'
-    ? checkVariable(name)
-    : fail(9, `'as' must be a string, found ${typeName(name)}`)
-}
-
-const filterCodes = { object: 28646, unknown: 28647, missing: { input: 28648, cond: 28650 } }
-
-const $filter: Operator = (operand, compiler, name) => {
-  const given = named(operand, name, ['input', 'cond'], ['as', 'limit'], filterCodes)
-  const variable = elementName(given)
-  const input = compiler.compile(given.input)
-  const test = compiler.with(variable).compile(given.cond)
-  const most = 'limit' in given ? compiler.compile(given.limit) : undefined
-  return (scope) => {
-    const array = input(scope)
-    const limit = most ? filterLimit(most(scope)) : Number.POSITIVE_INFINITY
-    if (isNullish(array)) return null
-    if (!Array.isArray(array)) return fail(28651, `input to ${name} must be an array not ${typeName(array)}`)
-    const kept: unknown[] = []
-    for (const element of array) {
-      if (kept.length >= limit) break
-      tick()
-      const variables = { ...scope.variables, [variable]: element }
-      if (isTrue(test({ root: scope.root, variables }))) kept.push(element)
-    }
-    return kept
-  }
-}
-
-const filterLimit = (value: unknown): number => {
-  if (isNullish(value)) return Number.POSITIVE_INFINITY
-  const limit = int32(value) ?? fail(327391, '$filter: limit must be represented as a 32-bit integral value')
-  return limit > 0 ? limit : fail(327392, '$filter: limit must be greater than 0')
-}
-
-const mapCodes = { object: 16878, unknown: 16879, missing: { input: 16880, in: 16882 } }
-
-const $map: Operator = (operand, compiler, name) => {
-  const given = named(operand, name, ['input', 'in'], ['as'], mapCodes)
-  const variable = elementName(given)
-  const input = compiler.compile(given.input)
-  const body = compiler.with(variable).compile(given.in)
-  return (scope) => {
-    const array = input(scope)
-    if (isNullish(array)) return null
-    if (!Array.isArray(array)) return fail(16883, `input to ${name} must be an array not ${typeName(array)}`)
-    return array.map((element) => {
-      tick()
-      return body({ root: scope.root, variables: { ...scope.variables, [variable]: element } }) ?? null
-    })
-  }
-}
-
-const reduceCodes = {
-  object: 40075,
-  unknown: 40076,
-  missing: { input: 40077, initialValue: 40078, in: 40079 },
-}
-
-const $reduce: Operator = (operand, compiler, name) => {
-  const given = named(operand, name, ['input', 'initialValue', 'in'], [], reduceCodes)
-  const [input, initial] = [compiler.compile(given.input), compiler.compile(given.initialValue)]
-  const body = compiler.with('this', 'value').compile(given.in)
-  return (scope) => {
-    const array = input(scope)
-    if (isNullish(array)) return null
-    if (!Array.isArray(array))
-      return fail(40080, `${name} requires that 'input' be an array, found: ${typeName(array)}`)
-    let value = initial(scope)
-    for (const element of array) {
-      tick()
-      value = body({ root: scope.root, variables: { ...scope.variables, this: element, value } })
-    }
-    return value
-  }
-}
 
 const $in = of(2, 2, ([value, array], { collation }) => {
   if (!Array.isArray(array))
@@ -310,9 +230,6 @@ export const arrays: Record<string, Operator> = {
   $first: edge(0),
   $last: edge(-1),
   $concatArrays,
-  $filter,
-  $map,
-  $reduce,
   $in,
   $indexOfArray,
   $isArray: one((value) => Array.isArray(value)),

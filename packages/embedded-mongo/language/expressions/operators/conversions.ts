@@ -12,7 +12,7 @@ import {
   wholeOfDecimal,
 } from '../arithmetic.ts'
 import type { Expression, Operator } from '../expression.ts'
-import { parseDate } from './date-text.ts'
+import { parseDate } from './dates/date-text.ts'
 import { compileNamed, isTrue, named, one, typeName } from './operands.ts'
 import { asText } from './text.ts'
 

@@ -19,6 +19,7 @@ import {
 } from '../arithmetic.ts'
 import type { Operator } from '../expression.ts'
 import { many, of, one, typeName } from './operands.ts'
+import { Sum } from './sum.ts'
 
 const mismatch = (name: string, value: unknown, code = 14): never =>
   fail(code, `${name} only supports numeric types, not ${typeName(value)}`)
@@ -35,52 +36,6 @@ const moved = (date: Date, by: unknown, sign: 1 | -1): Date => {
   const distance = toNumber(by)
   if (!Number.isFinite(distance)) return fail(15, 'date overflow')
   return toDate(date.getTime() + sign * Math.sign(distance) * Math.round(Math.abs(distance)))
-}
-
-/** A sum that is exact until the end: doubles with what their addition loses, whole numbers without limit. */
-export class Sum {
-  #whole = 0n
-  #double = 0
-  #lost = 0
-  #decimal: Decimal128 | undefined
-  #type: 'int' | 'long' | 'double' = 'int'
-
-  add(value: unknown): void {
-    if (isDecimal(value))
-      this.#decimal = calculate('add', this.#decimal ?? Decimal128.fromString('0'), value) as Decimal128
-    else if (isDouble(value)) {
-      this.#type = 'double'
-      this.#addDouble(toNumber(value))
-    } else {
-      if (isLong(value) && this.#type === 'int') this.#type = 'long'
-      this.#whole += toWhole(value)
-    }
-  }
-
-  #addDouble(value: number): void {
-    const sum = this.#double + value
-    this.#lost +=
-      Math.abs(this.#double) >= Math.abs(value) ? this.#double - sum + value : value - sum + this.#double
-    this.#double = sum
-  }
-
-  /** Without decimals, as a double. */
-  get double(): number {
-    const [high, low] = [Number(this.#whole), Number(this.#whole - BigInt(Number(this.#whole)))]
-    const sum = this.#double + high
-    return Number.isFinite(sum) ? sum + (this.#lost + low) : sum
-  }
-
-  get value(): unknown {
-    if (this.#decimal) {
-      const rest =
-        this.#type === 'double' ? new Double(this.double) : Long.fromBigInt(BigInt.asIntN(64, this.#whole))
-      return calculate('add', this.#decimal, rest)
-    }
-    if (this.#type === 'double') return new Double(this.double)
-    if (BigInt.asIntN(64, this.#whole) !== this.#whole) return new Double(Number(this.#whole))
-    return fitting(this.#whole, this.#type === 'long')
-  }
 }
 
 const $add = of(0, many, (values, _, name) => {

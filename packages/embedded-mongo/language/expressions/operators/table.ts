@@ -2,9 +2,10 @@
 import type { Operator } from '../expression.ts'
 import { arrays } from './arrays.ts'
 import { conversions } from './conversions.ts'
-import { dates } from './dates.ts'
+import { dates } from './dates/dates.ts'
 import { gathering } from './gathering.ts'
 import { logic } from './logic.ts'
+import { loops } from './loops.ts'
 import { misc } from './misc.ts'
 import { numbers } from './numbers.ts'
 import { objects } from './objects.ts'
@@ -18,6 +19,7 @@ export const operators: Record<string, Operator> = {
   ...dates,
   ...gathering,
   ...logic,
+  ...loops,
   ...misc,
   ...numbers,
   ...objects,

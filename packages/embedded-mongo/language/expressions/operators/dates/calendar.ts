@@ -1,5 +1,5 @@
 /** Time zones, calendar arithmetic and ISO weeks. */
-import { fail } from '../../../values/errors.ts'
+import { fail } from '../../../../values/errors.ts'
 
 const MINUTE = 60_000
 const DAY = 86_400_000

@@ -1,5 +1,5 @@
 /** Dates read from texts and written as texts. */
-import { fail } from '../../../values/errors.ts'
+import { fail } from '../../../../values/errors.ts'
 import {
   dayOfYear,
   fromLocal,
