@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { TObject } from '@sinclair/typebox'
-import { exampleOf } from '../../path-api/documentation/example.ts'
-import { namesIn, type Operation } from '../../path-api/operation/operation.ts'
-import { table } from '../../path-api/table.ts'
-import { type ClassName, isClassName } from '../../records/kinds.ts'
+import { exampleOf } from '../../../path-api/documentation/example.ts'
+import { namesIn, type Operation } from '../../../path-api/operation/operation.ts'
+import { table } from '../../../path-api/table.ts'
+import { type ClassName, isClassName } from '../../../records/kinds.ts'
 import {
   type CallerName,
   type Cast,
@@ -16,10 +16,10 @@ import {
   pendingVerdictOf,
   type Verdict,
   verdictOf,
-} from '../harness/care/cast.ts'
-import { addition, exampleBody, exampleChange } from '../harness/care/examples.ts'
-import { call, ok } from '../harness/clients/path-client.ts'
-import type { Person } from '../harness/people/people.ts'
+} from '../../harness/care/cast.ts'
+import { addition, exampleBody, exampleChange } from '../../harness/care/examples.ts'
+import { call, ok } from '../../harness/clients/path-client.ts'
+import type { Person } from '../../harness/people/people.ts'
 
 const ofEhrs = table.filter(({ path }) => /^\/(ehr|med)\b/.test(path))
 const isOpen = ({ access }: Operation): boolean => access === 'public' || access === 'optional'
@@ -53,8 +53,9 @@ function bodyOf({ method, path, body }: Operation, ids: Ids, { mvUid }: Person):
   return method === 'post' && path.endsWith('/participant') ? { ...example, mvUid } : example
 }
 
-/** Asks all operations as everybody of a cast. */
+/** Asks operations as everybody of a cast. */
 function matrix<Name>(
+  asked: readonly Operation[],
   newCast: () => Promise<Cast<Name>>,
   callers: readonly Name[],
   expected: (caller: Name, operation: Operation) => Verdict | 422,
@@ -87,7 +88,7 @@ function matrix<Name>(
     return id
   }
 
-  for (const operation of operations)
+  for (const operation of asked)
     it(`${operation.method.toUpperCase()} ${operation.path}`, async () => {
       for (const name of callers) {
         const wanted = expected(name, operation)
@@ -108,16 +109,29 @@ function matrix<Name>(
     })
 }
 
-describe('who may do what with an EHR in the path family', function () {
-  this.timeout(60_000)
+/** What operations are about, so that each group has a file of its own. */
+const groupOf = ({ path }: Operation) =>
+  path.includes('/careplan') ? 'care plans' : path.includes('/procedure') ? 'measurements' : 'the rest'
 
-  it('is open to everybody only for pages that ask who it is by a form of their own', () => {
-    const pages = new Set(ofEhrs.filter(isOpen).map(({ path }) => path))
-    assert.deepEqual([...pages], ['/ehr/audit', '/ehr/audit-leave'])
+type Group = ReturnType<typeof groupOf>
+
+/** Asks the operations of a group as everybody. */
+export const roleMatrix = (group: Group): void => {
+  const asked = operations.filter((operation) => groupOf(operation) === group)
+  describe(`who may do what with ${group} of an EHR in the path family`, function () {
+    this.timeout(60_000)
+    describe('that its subject has, or agreed to', () => matrix(asked, newCast, callers, expected))
   })
+}
 
-  describe('that its subject has, or agreed to', () => matrix(newCast, callers, expected))
+/** The same for an EHR that waits for its subject. */
+export const pendingRoleMatrix = (group: Group): void => {
+  const asked = operations.filter((operation) => groupOf(operation) === group)
+  describe(`who may do what with ${group} of an EHR that somebody else made about its subject`, function () {
+    this.timeout(60_000)
+    matrix(asked, newPendingCast, pendingCallers, expectedPending)
+  })
+}
 
-  describe('that somebody else made about its subject, who has not agreed', () =>
-    matrix(newPendingCast, pendingCallers, expectedPending))
-})
+/** The paths on EHRs that ask for no token. */
+export const openPaths = (): string[] => [...new Set(ofEhrs.filter(isOpen).map(({ path }) => path))]

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { exampleOf } from '../../../path-api/documentation/example.ts'
+import type { Access } from '../../../path-api/operation/access.ts'
+import { CLASS_NAMES, type ClassName, classes, classKind } from '../../../records/kinds.ts'
+import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../../harness/care/cast.ts'
+import { keys, request } from '../../harness/service/service.ts'
+import { isFullSize } from '../../harness/size.ts'
+
+type Action = 'create' | 'read' | 'update' | 'delete'
+
+/** Which row of the rules an action on a class belongs to: what is registered in a plan is the plan's. */
+const inPlan = {
+  create: 'plan:write',
+  read: 'plan:read',
+  update: 'plan:write',
+  delete: 'plan:write',
+} as const
+const inEhr = { create: 'ehr:write', read: 'ehr:read', update: 'ehr:write', delete: 'ehr:write' } as const
+const alone = { create: 'user', read: 'ehr:read', update: 'ehr:write', delete: 'ehr:subject' } as const
+
+interface Row {
+  className: ClassName
+  access: Record<Action, Access>
+  /** Which of the ids say where it belongs. */
+  place: string[]
+}
+
+/** By what a kind is registered in; a care plan itself is made in an EHR, and is the plan's from then on. */
+function rowsOf(className: ClassName): [string, Row][] {
+  const { registeredIn, place } = classKind(className)
+  const row = (access: Row['access'], ids = Object.keys(place)) => ({ className, access, place: ids })
+  if (className === 'CarePlan') return [[className, row({ ...inPlan, create: 'ehr:write' })]]
+  if (registeredIn === 'none') return [[className, row(alone)]]
+  if (registeredIn === 'EHR') return [[className, row(inEhr)]]
+  const ofEhr: [string, Row][] =
+    registeredIn === 'either' ? [[`${className} of the EHR`, row(inEhr, ['ehrId'])]] : []
+  return [[className, row(inPlan)], ...ofEhr]
+}
+const rows: Record<string, Row> = Object.fromEntries(CLASS_NAMES.flatMap(rowsOf))
+
+/** Whether no row before it has the same rules. */
+const isFirstOfItsKind = (row: Row): boolean =>
+  Object.values(rows).find(
+    ({ access, place }) => access === row.access && place.length === row.place.length,
+  ) === row
+
+/** A class's examples, placed; whatever is done to a status changes more than who may do it. */
+function bodyOf({ className, place }: Row, of: 'create' | 'update', ids: Ids): Record<string, unknown> {
+  const { status: _, ...example } = exampleOf(classes[className][of]) as Record<string, unknown>
+  for (const name of ['ehrId', 'carePlanId', 'goalId']) delete example[name]
+  return of === 'update'
+    ? example
+    : { ...example, ...Object.fromEntries(place.map((name) => [name, ids[name]])) }
+}
+
+interface Part {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  path: string
+  body?: object
+}
+/** `done`, or the code that it was refused with. */
+type Outcome = 'done' | number
+
+/** Each by itself, or all in one batch. */
+const ways: Record<string, (headers: Record<string, string>, parts: Part[]) => Promise<Outcome[]>> = {
+  alone: (headers, parts) =>
+    Promise.all(
+      parts.map(async ({ method, path, body }) => {
+        const verb = method.toLowerCase() as Lowercase<Part['method']>
+        const answer = await request()[verb](path).set(headers).send(body)
+        return answer.status < 300 ? 'done' : answer.body.code
+      }),
+    ),
+  'in a batch': async (headers, parts) => {
+    const { body } = await request().post('/1/batch').set(headers).send({ requests: parts })
+    return parts.map((_, i) =>
+      Array.isArray(body) ? (body[i].success ? 'done' : body[i].error.code) : body.code,
+    )
+  },
+}
+
+/** Whether a class holds measurements: they have a file of their own. */
+const isMeasurement = ({ className }: Row): boolean => 'timestamp' in classes[className].fields
+
+/** Asks for everything as everybody, for half of the classes. */
+export function classRoleMatrix(ofMeasurements: boolean): void {
+  const asked = Object.entries(rows).filter(([, row]) => isMeasurement(row) === ofMeasurements)
+  matrix(asked, ofMeasurements ? 'measurements' : 'an EHR')
+}
+
+const matrix = (asked: readonly [string, Row][], what: string) =>
+  describe(`who may do what with ${what} in the class family`, function () {
+    this.timeout(60_000)
+    let cast: Cast
+    let shared: Ids
+    before(async () => {
+      cast = await newCast()
+      shared = await cast.furnished()
+    })
+
+    const headersOf = (name: CallerName): Record<string, string> => {
+      const token = cast.personOf(name)?.sessionToken
+      return { ...keys(), ...(token === undefined ? {} : { 'X-Parse-Session-Token': token }) }
+    }
+
+    /** Here, too, what the caller may not do does not exist, unless he writes the EHR that is not his to delete. */
+    function expected(name: CallerName, access: Access): Outcome {
+      const verdict = verdictOf(name, access)
+      if (verdict === 'done' || verdict === 401) return verdict === 401 ? 209 : verdict
+      return name === 'keeper' ? 119 : 101
+    }
+
+    /** The object that the caller tries his luck with. An EHR that he may delete is one of its own. */
+    async function objectFor(row: Row, ids: Ids, deletable: boolean): Promise<string> {
+      if (row.className === 'CarePlan') return ids.carePlanId ?? ''
+      if (row.className === 'Ehr') {
+        return deletable ? cast.spare() : cast.patient.ehrId
+      }
+      const post = request().post(`/1/classes/${row.className}`).set(headersOf('subject'))
+      const { body } = await post.send(bodyOf(row, 'create', ids)).expect(201)
+      return body.objectId
+    }
+
+    const seenBySubject = async (path: string) => (await request().get(path).set(headersOf('subject'))).body
+
+    for (const [title, row] of asked) {
+      const { className, access } = row
+      const all = `/1/classes/${className}`
+
+      for (const [way, send] of Object.entries(ways)) {
+        if (way !== 'alone' && !isFullSize && !isFirstOfItsKind(row)) continue
+        it(`${title}: create, get, update and delete ${way}`, async () => {
+          let ids = className === 'CarePlan' ? await cast.furnished() : shared
+          for (const name of callers) {
+            const headers = headersOf(name)
+            const path = `${all}/${await objectFor(row, ids, false)}`
+            const { version } = await seenBySubject(path)
+            const wanted = (['create', 'read', 'update'] as const).map((action) =>
+              expected(name, access[action]),
+            )
+            const outcomes = await send(headers, [
+              { method: 'POST', path: all, body: bodyOf(row, 'create', ids) },
+              { method: 'GET', path },
+              { method: 'PUT', path, body: bodyOf(row, 'update', ids) },
+            ])
+            assert.deepEqual(outcomes, wanted, name)
+            const after = (await seenBySubject(path)).version
+            assert.equal(
+              after,
+              wanted[2] === 'done' ? version + 1 : version,
+              `${name}: what was refused changed nothing`,
+            )
+
+            // The parts of a batch share their rights: an EHR that an administrator may not see is not found in one.
+            const hidden = way !== 'alone' && name === 'admin'
+            const mayDelete = hidden ? 101 : expected(name, access.delete)
+            const last = `${all}/${await objectFor(row, ids, mayDelete === 'done')}`
+            assert.deepEqual(
+              await send(headers, [{ method: 'DELETE', path: last }]),
+              [mayDelete],
+              `${name}: delete`,
+            )
+            assert.equal((await seenBySubject(last)).code, mayDelete === 'done' ? 101 : undefined, name)
+            if (className === 'CarePlan' && mayDelete === 'done') ids = await cast.furnished()
+          }
+        })
+      }
+
+      it(`${title}: find, count and distinct`, async () => {
+        const objectId = await objectFor(row, shared, false)
+        const where = JSON.stringify({ objectId })
+        for (const name of callers) {
+          const list = (query: object) =>
+            request()
+              .get(all)
+              .set(headersOf(name))
+              .query({ where, ...query })
+              .then(({ body }) => body)
+          const answers = [
+            (await list({})).results?.map((one: { objectId: string }) => one.objectId),
+            (await list({ count: 1, limit: 0 })).count,
+            (await list({ distinct: 'version' })).results,
+          ]
+          const seen = [[objectId], 1, answers[2]?.slice(0, 1)]
+          const outcome = expected(name, access.read)
+          if (outcome === 209) assert.deepEqual(answers, [undefined, undefined, undefined], name)
+          else assert.deepEqual(answers, outcome === 'done' ? seen : [[], 0, []], name)
+          if (outcome === 'done') assert.equal(answers[2]?.length, 1)
+        }
+      })
+    }
+  })

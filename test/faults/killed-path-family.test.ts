@@ -1,0 +1,3 @@
+import { killedWrites } from './killed.ts'
+
+killedWrites('path family')

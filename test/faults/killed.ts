@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { startEngine } from '@health-record-service/embedded-mongo/testing'
+import { sized } from '../harness/size.ts'
+import { Trials } from './trials.ts'
+import { type Victim, victims } from './victim/victim.ts'
+import { families } from './writes.ts'
+
+const AUDIT_KEY = 'the-key-of-the-audit-for-tests-of-faults'
+
+/** Kills the service within the writes of one family. */
+export const killedWrites = (family: keyof typeof families) =>
+  describe(`a service that is killed within a write of the ${family}`, function () {
+    const writes = families[family]
+    this.timeout(300_000)
+    let found: Awaited<ReturnType<typeof Trials.run>>
+
+    before(async () => {
+      const engine = await startEngine()
+      const running: Pick<Victim, 'kill'>[] = []
+      try {
+        const name = 'faults'
+        const uri = `${engine.uri.replace(/\/+$/, '')}/${name}?maxPoolSize=1000`
+        const start = await victims(uri, AUDIT_KEY, (victim) => running.push(victim))
+        const { client } = engine
+        found = await Trials.run(
+          { client, db: client.db(name), auditKey: AUDIT_KEY, start },
+          writes,
+          sized(10, 1),
+        )
+      } finally {
+        for (const victim of running) await victim.kill()
+        await engine.stop()
+      }
+    })
+
+    for (const write of writes)
+      it(`leaves all of it or nothing, with its audit, and does it when asked again: ${write.name}`, () => {
+        const course = found.courses.find((one) => one.write === write)
+        assert.ok(course && course.moments.length > 2)
+        assert.deepEqual(course.faults, [])
+      })
+  })

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import type { TSchema } from '@sinclair/typebox'
+import { Form, Raw } from '../../../path-api/answer/media.ts'
+import { exampleOf } from '../../../path-api/documentation/example.ts'
+import type { Operation } from '../../../path-api/operation/operation.ts'
+import { table } from '../../../path-api/table.ts'
+import { ok, placesIn } from '../clients/path-client.ts'
+import { forgedCursors, spoiled } from '../nasty.ts'
+import { newPerson } from '../people/people.ts'
+import { newGoal, newPatient, newPlan, newTask, type Patient } from './patients.ts'
+
+/** What is closed takes nothing more: closing comes last. */
+const closesLast = (one: Operation, other: Operation) =>
+  Number(one.path.endsWith('/close')) - Number(other.path.endsWith('/close'))
+
+/** Those that are there twice are the same below /med. */
+const operations = table
+  .filter(({ path, id }) => /^\/(ehr|med)(\/|$)/.test(path) && !id.includes('Medical'))
+  .sort(closesLast)
+
+/** Spoils every body, query and list of measurements, or of everything else in an EHR. */
+export const badInput = (what: 'measurements' | 'EHRs') =>
+  describe(`bad input to ${what}`, function suite() {
+    const asked = operations.filter(({ path }) => path.includes('/procedure') === (what === 'measurements'))
+    this.timeout(60_000)
+    let patient: Patient
+    const ids: Record<string, string> = { guidelineId: 'asthma' }
+    before(async () => {
+      patient = await newPatient()
+      const nurse = await newPerson()
+      const planId = await newPlan(patient)
+      const goalId = await newGoal(patient, planId)
+      const part = { mvUid: nurse.mvUid, access: 'READ' }
+      const added = await patient.call('POST', `careplan/${planId}/participant`, part)
+      const event = { type: 'visit', title: 'x', start: '2026-03-01T09:00:00Z' }
+      const eventId = ok(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 201).id
+      Object.assign(ids, { ehrId: patient.ehrId, careplanId: planId, ownerId: planId, goalId, eventId })
+      ids.taskId = await newTask(patient, planId, goalId)
+      ids.participationId = ok(added, 201).participationId
+    })
+
+    const pathOf = ({ path }: Operation) => path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'x')
+
+    for (const operation of asked) {
+      const { body, method } = operation
+      if (body === undefined || body instanceof Raw || body instanceof Form) continue
+      it(`never breaks ${operation.id}, which names what is wrong`, async () => {
+        const {
+          id: _,
+          participationId: __,
+          ...example
+        } = exampleOf(body as TSchema) as Record<string, unknown>
+        const bodies = [...spoiled(example)]
+        for (let i = 0; i < bodies.length; i += 20) {
+          const sent = bodies
+            .slice(i, i + 20)
+            .map((bad) => patient.call(method.toUpperCase(), pathOf(operation), bad, { 'if-match': '*' }))
+          for (const [at, answer] of (await Promise.all(sent)).entries()) {
+            const told = `${answer.status} ${JSON.stringify(answer.body)}: ${JSON.stringify(bodies[i + at])}`
+            assert.ok(answer.status < 500, told.slice(0, 900))
+            if (!['invalid-input', 'rule-violated'].includes(answer.body.code)) continue
+            const places = placesIn(answer)
+            assert.ok(
+              places.length > 0 && places.every((place) => /^(path|body)\b/.test(place)),
+              told.slice(0, 900),
+            )
+          }
+        }
+      })
+    }
+
+    it('never breaks a list', async () => {
+      const names = [
+        ...['Ehr.newest', 'CarePlan.newest', 'Task.byDueDate', 'plan.participants.ofPlan'],
+        ...['Event.ofEhr', 'history', 'audit', 'templates'],
+      ]
+      const cursors = names.flatMap(forgedCursors).map((cursor) => `cursor=${cursor}`)
+      for (const operation of asked.filter(({ query }) => 'cursor' in query.properties)) {
+        const filters = Object.keys(operation.query.properties).flatMap((name) =>
+          [
+            '',
+            '%00',
+            '%ff',
+            '%ed%a0%80',
+            '0000-01-01',
+            '9999-12-31T23:59:59-12:00',
+            '[$ne]',
+            '-1',
+            '1e400',
+          ].map((value) => `${name}=${value}`),
+        )
+        const answers = [...cursors, ...filters].map(async (query) => {
+          const { status, body } = await patient.call('GET', `${pathOf(operation)}?${query}`)
+          assert.ok(status < 500, `${operation.id} ${query}: ${JSON.stringify(body)}`)
+        })
+        await Promise.all(answers)
+      }
+    })
+  })

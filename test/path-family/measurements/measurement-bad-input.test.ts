@@ -1,0 +1,3 @@
+import { badInput } from '../../harness/care/bad-input.ts'
+
+badInput('measurements')

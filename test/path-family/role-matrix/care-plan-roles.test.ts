@@ -1,0 +1,3 @@
+import { roleMatrix } from './matrix.ts'
+
+roleMatrix('care plans')

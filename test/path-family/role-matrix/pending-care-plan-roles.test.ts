@@ -1,0 +1,3 @@
+import { pendingRoleMatrix } from './matrix.ts'
+
+pendingRoleMatrix('care plans')
