@@ -5,7 +5,7 @@ import { changeOf, Restoration } from '../../schemas/change.ts'
 import { id } from '../../schemas/common.ts'
 import { type Answer, answer } from '../answer/answer.ts'
 import { fieldsOf } from '../answer/representation.ts'
-import { list } from './list.ts'
+import { list, pageAs } from './list.ts'
 import { type Operation, operation } from './operation.ts'
 import { recordId, requireSameId } from './parameters.ts'
 import type { PlainRecords, SavedRecord, Services } from './services.ts'
@@ -109,7 +109,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
           query as Range,
           page,
         )
-        return { ...found, items: found.items.map(represented) }
+        return pageAs(found, represented)
       },
     }),
   add: ({ kind, paths, one, access, records, about, represented }) =>
@@ -184,13 +184,12 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       item: changeOf(kind.name, kind.noun, kind.resource),
       handle: async ({ params, page }, context) => {
         const found = await records(context).history(context.caller, keyOf(params), page)
-        const items = found.items.map(({ before, changed, announced = false, ...change }) => ({
+        return pageAs(found, ({ before, changed, announced = false, ...change }) => ({
           ...change,
           announced,
           changed: changed.filter((name) => name in kind.resource.properties),
           before: before && represented(before),
         }))
-        return { ...found, items }
       },
     }),
   restore: ({ kind, paths, one, access, records, keyOf, about, versioned }) =>

@@ -85,7 +85,8 @@ export function validChange<T extends object>(kind: ClassKind, now: T, next: T):
     ...kind.rules.violations(after, changed),
     ...(closedBefore ? [alreadyClosed] : []),
   ])
-  const sent = Object.entries(next).filter(([name]) => !derivedNames(kind).includes(name))
+  const ours = derivedNames(kind)
+  const sent = Object.entries(next).filter(([name]) => !ours.includes(name))
   return { ...Object.fromEntries(sent), ...kind.rules.derived?.(after) } as T
 }
 
