@@ -81,28 +81,63 @@ const pageOf = (item: TSchema): TObject =>
  * A list as an operation; paging and its answer are the same everywhere. A handler whose items come from a store is
  * `({ params: { ehrId }, page }, { caller, plans }) => plans.list(caller, 'newest', { where: { ehrId }, ...page })`.
  */
-export function list<
+export const list = <
   const Path extends string,
   const A extends Access,
   I extends TSchema,
   P extends TProperties = Record<never, never>,
   Q extends TProperties = Record<never, never>,
->(definition: ListDefinition<Path, P, Q, I, A>): Operation {
-  const { item, handle, query, ...about } = definition
+>(
+  definition: ListDefinition<Path, P, Q, I, A>,
+): Operation =>
+  inPages(definition, paging, pageOf(definition.item), ({ items, next, total }, { limit }) => ({
+    items,
+    page: { limit, ...(total === undefined ? {} : { total }), next },
+  }))
+
+/** The same, answered as the items alone: where they go on is in the head (Link) only. */
+export const array = <
+  const Path extends string,
+  const A extends Access,
+  I extends TSchema,
+  P extends TProperties = Record<never, never>,
+  Q extends TProperties = Record<never, never>,
+>(
+  definition: ListDefinition<Path, P, Q, I, A>,
+): Operation => {
+  const { count: _, ...uncounted } = paging
+  const items = Type.Array(definition.item, { description: 'The items, in the order of the list' })
+  return inPages(definition, uncounted, items, ({ items }) => items)
+}
+
+function inPages<
+  Path extends string,
+  P extends TProperties,
+  Q extends TProperties,
+  I extends TSchema,
+  A extends Access,
+>(
+  definition: ListDefinition<Path, P, Q, I, A>,
+  parameters: Partial<typeof paging>,
+  answered: TSchema,
+  bodyOf: (found: Found<Static<I>>, page: PageRequest) => unknown,
+): Operation {
+  const { item: _, handle, query, ...about } = definition
   return operation({
     ...(about as unknown as About<Access> & { path: string }),
     method: 'get',
-    query: { ...query, ...paging } as typeof paging,
-    reply: [200, pageOf(item)],
+    query: { ...query, ...parameters } as typeof paging,
+    reply: [200, answered],
     handle: async (input, context) => {
       const { limit = 100, cursor, count = false, ...filters } = input.query
-      const own = { ...input, query: filters, page: { limit, cursor, count } }
-      const { items, next, total } = await handle(
-        own as unknown as Parameters<typeof handle>[0],
-        context as Context<A>,
+      const page = { limit, cursor, count }
+      const own = { ...input, query: filters, page }
+      const found = await handle(own as unknown as Parameters<typeof handle>[0], context as Context<A>)
+      const { next } = found
+      return answer(
+        bodyOf(found, page),
+        next === null ? {} : { headers: { link: nextLink(input.query, next) } },
       )
-      const body = { items, page: { limit, ...(total === undefined ? {} : { total }), next } }
-      return answer(body, next === null ? {} : { headers: { link: nextLink(input.query, next) } })
     },
   })
 }

@@ -88,7 +88,7 @@ export function registered(kind: ClassKind, path: string, about: About): Operati
 /** Of these no clause of the specification speaks. */
 const BEYOND: readonly PlainOperation[] = ['history', 'restore']
 
-const plural = (noun: string): string => `${noun}${/[sx]$/.test(noun) ? 'es' : 's'}`
+export const plural = (noun: string): string => `${noun}${/[sx]$/.test(noun) ? 'es' : 's'}`
 
 const textIn = (params: object, name: string): string => (params as Record<string, string>)[name] ?? ''
 
@@ -211,7 +211,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
 }
 
 /** By what the plain list is narrowed. */
-function rangeOf({ registeredIn, lists, fields }: ClassKind) {
+export function rangeOf({ registeredIn, lists, fields }: ClassKind) {
   const sorted = lists.ofEhr?.sort ?? 'createdAt'
   const format = fields[sorted]?.format ?? 'date-time'
   const bound = (description: string) => Type.Optional(Type.String({ format, description }))

@@ -5,6 +5,7 @@ import { derived, time } from '../../schemas/forms/fields.ts'
 import { type AnyForms, forms } from '../../schemas/forms/forms.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import { type ClassKind, kind, type Rules, type Values } from '../registered/kind.ts'
+import type { OmhBody } from './omh.ts'
 import { ownUnits, type Quantity, quantityFields, quantityViolations, quantityWarnings } from './quantity.ts'
 import { allOrNone } from './together.ts'
 
@@ -44,6 +45,8 @@ interface Measurement {
   fields?: TProperties
   /** What quantities and fields cannot say. */
   rules?: Partial<Rules>
+  /** What it is for other programs; without one it has no such list. */
+  omh?: OmhBody
   /** What is unusual about it, beside its quantities. */
   warnings?(values: Values): Violation[]
   /** Of the optional ones those that the path family demands. */
@@ -56,13 +59,18 @@ type MeasurementForms = Omit<AnyForms, 'record'> & {
   record: TObject<{ ehrId: TString; carePlanId: TString; timestamp: TString }>
 }
 
+export interface MeasurementKind extends ClassKind {
+  quantities: Record<string, Quantity>
+  omh: OmhBody | undefined
+}
+
 /** The fields of its own are any: a type made of them would have no end. */
 const formsOf = forms as unknown as (about: object) => MeasurementForms
 
 /** A kind of measurement: it is registered in a care plan, by the time at which it was taken. */
 export function measurement({ words, ...definition }: Measurement) {
-  const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...about } = definition
-  const measured = Object.entries(quantities).map(([name, quantity]) =>
+  const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, omh, ...about } = definition
+  const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
   )
   const made = formsOf({
@@ -71,11 +79,11 @@ export function measurement({ words, ...definition }: Measurement) {
     namesPlan: true,
     ehrFollows: true,
     example: 'm4RtYu78Io',
-    fields: Object.assign({ ...common }, ...measured, fields, { warnings }),
+    fields: Object.assign({ ...common }, ...ofQuantities, fields, { warnings }),
   })
   const { properties, $id = '' } = made.resource
   const compositionId = { ...properties.id, description: 'The same id, as that of a composition' } as TSchema
-  return kind(
+  const measured = kind(
     { ...made, resource: closed($id, about.description, { ...properties, compositionId }) },
     {
       words,
@@ -83,6 +91,7 @@ export function measurement({ words, ...definition }: Measurement) {
       lists: { ofEhr: { by: ['ehrId'], ...byTime }, ofPlan: { by: ['carePlanId'], ...byTime } },
     },
   )
+  return { ...measured, quantities, omh }
 }
 
 function rulesOf({ quantities = {}, rules = {}, warnings }: Omit<Measurement, 'words'>): Rules {

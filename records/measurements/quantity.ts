@@ -3,7 +3,7 @@ import { unit, quantity as value } from '../../schemas/common.ts'
 import { derived } from '../../schemas/forms/fields.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import type { Values } from '../registered/kind.ts'
-import { convert, isUnitOf, type Kind, rounded, unitNames } from './units.ts'
+import { convert, isUnitOf, type Kind, omhUnit, rounded, unitNames } from './units.ts'
 
 /** What is measured: in which unit it is compared, and which values it can have. */
 export interface Quantity {
@@ -96,3 +96,17 @@ export const ownUnits = (quantities: Record<string, Quantity>, values: Values): 
       return converted === undefined ? [] : [[quantity.inUnit, rounded(converted, DECIMALS)]]
     }),
   )
+
+/** A measured value for Open mHealth: as it was sent where its schemas have that unit, else in the quantity's own. */
+export function unitValue(
+  quantity: Quantity,
+  name: string,
+  record: Values,
+): { value: number; unit: string } | undefined {
+  const [sent, own] = [record[name], record[quantity.inUnit]]
+  if (!isNumber(sent) || !isNumber(own)) return undefined
+  const unit = omhUnit(record[`${name}Unit`])
+  return unit === undefined
+    ? { value: own, unit: omhUnit(quantity.unit) ?? quantity.unit }
+    : { value: sent, unit }
+}

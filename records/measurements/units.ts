@@ -18,26 +18,41 @@ interface Unit {
   /** Value in the base unit of its kind = value x factor + offset. */
   factor: number
   offset?: number
+  /** What Open mHealth calls it, where its schemas have it. */
+  omh?: string
 }
 
 const UNITS: readonly Unit[] = [
-  { code: 'mm[Hg]', kind: 'pressure', aliases: ['mmHg'], factor: 1 },
+  { code: 'mm[Hg]', kind: 'pressure', aliases: ['mmHg'], factor: 1, omh: 'mmHg' },
   { code: 'kPa', kind: 'pressure', factor: 1 / 0.133322387415 },
-  { code: 'Cel', kind: 'temperature', aliases: ['C', '°C', 'degC'], factor: 1 },
-  { code: '[degF]', kind: 'temperature', aliases: ['F', '°F', 'degF'], factor: 5 / 9, offset: -160 / 9 },
-  { code: 'K', kind: 'temperature', factor: 1, offset: -273.15 },
-  { code: 'kg', kind: 'mass', factor: 1 },
-  { code: 'g', kind: 'mass', factor: 0.001 },
-  { code: '[lb_av]', kind: 'mass', aliases: ['lb', 'lbs'], factor: 0.45359237 },
+  { code: 'Cel', kind: 'temperature', aliases: ['C', '°C', 'degC'], factor: 1, omh: 'C' },
+  {
+    code: '[degF]',
+    kind: 'temperature',
+    aliases: ['F', '°F', 'degF'],
+    factor: 5 / 9,
+    offset: -160 / 9,
+    omh: 'F',
+  },
+  { code: 'K', kind: 'temperature', factor: 1, offset: -273.15, omh: 'K' },
+  { code: 'kg', kind: 'mass', factor: 1, omh: 'kg' },
+  { code: 'g', kind: 'mass', factor: 0.001, omh: 'g' },
+  { code: '[lb_av]', kind: 'mass', aliases: ['lb', 'lbs'], factor: 0.45359237, omh: 'lb' },
   { code: 'm', kind: 'length', factor: 1 },
   { code: 'cm', kind: 'length', factor: 0.01 },
   { code: '[in_i]', kind: 'length', aliases: ['in'], factor: 0.0254 },
   { code: '[ft_i]', kind: 'length', aliases: ['ft'], factor: 0.3048 },
-  { code: 'kg/m2', kind: 'bodyMassIndex', aliases: ['kg/m^2'], factor: 1 },
-  { code: '/min', kind: 'frequency', aliases: ['{beats}/min', 'beats/min', 'bpm'], factor: 1 },
-  { code: '%', kind: 'fraction', aliases: ['percent'], factor: 1 },
-  { code: 'mmol/L', kind: 'glucose', factor: 1 },
-  { code: 'mg/dL', kind: 'glucose', factor: 1 / 18.016 },
+  { code: 'kg/m2', kind: 'bodyMassIndex', aliases: ['kg/m^2'], factor: 1, omh: 'kg/m^2' },
+  {
+    code: '/min',
+    kind: 'frequency',
+    aliases: ['{beats}/min', 'beats/min', 'bpm'],
+    factor: 1,
+    omh: 'beats/min',
+  },
+  { code: '%', kind: 'fraction', aliases: ['percent'], factor: 1, omh: '%' },
+  { code: 'mmol/L', kind: 'glucose', factor: 1, omh: 'mmol/L' },
+  { code: 'mg/dL', kind: 'glucose', factor: 1 / 18.016, omh: 'mg/dL' },
 ]
 
 const byName = new Map(
@@ -50,6 +65,9 @@ export const unitNames = (kind: Kind): string[] =>
 
 /** Whether this is a unit of that kind, by its UCUM code or an alias. */
 export const isUnitOf = (kind: Kind, name: string): boolean => byName.get(name)?.kind === kind
+
+/** The name of a unit in Open mHealth; undefined when its schemas do not have it. */
+export const omhUnit = (name: unknown): string | undefined => byName.get(String(name))?.omh
 
 /**
  * The value in another unit, unrounded; exactly the same when the units are the same.

@@ -8,8 +8,6 @@ export const notBuiltYet: string[] = [
   'GET /ehr/{ehrId}/diagnosis',
   'POST /ehr/{ehrId}/diagnosis',
   'PUT /ehr/{ehrId}/diagnosis/{diagnosisId}',
-  'GET /ehr/{ehrId}/procedure/bloodpressure/omh',
-  'GET /ehr/{ehrId}/procedure/bmi/omh',
   'GET /ehr/procedure/dsmq/dsmq.wizard.json',
   'GET /ehr/procedure/dsmq/dsmq.js',
   'POST /ehr/{ehrId}/procedure/dsmq',

@@ -3,12 +3,27 @@ import { CuffLocationEnum, CuffSizeEnum, PositionEnum, PressureMethodEnum } from
 import { derived } from '../../../schemas/forms/fields.ts'
 import { bloodPressureCondition } from '../calculations/blood-pressure-condition.ts'
 import { measurement } from '../measurement.ts'
+import { omh } from '../omh.ts'
 import { diastolic, diastolicViolations, systolic } from '../quantities.ts'
-import { ownUnits } from '../quantity.ts'
+import { ownUnits, unitValue } from '../quantity.ts'
 import { rounded } from '../units.ts'
 
 const follows = (description: string, example: number) =>
   derived(Type.Optional(Type.Number({ description, examples: [example] })))
+
+/** In the words of IEEE 1752.1. */
+const POSTURES: Readonly<Record<string, string>> = {
+  standing: 'standing',
+  sitting: 'sitting',
+  reclining: 'semi-recumbent',
+  lying: 'lying down',
+}
+
+/** In the words of Open mHealth, which has none for a finger. */
+const placeOf = (location: unknown): string | undefined =>
+  typeof location === 'string' && location !== 'finger'
+    ? location.replace('-arm', ' upper arm').replace('-', ' ')
+    : undefined
 
 export const BloodPressure = measurement({
   name: 'BloodPressure',
@@ -32,6 +47,19 @@ export const BloodPressure = measurement({
       ),
     ),
   },
+  omh: omh('blood-pressure', '4.0', (record) => {
+    const [upper, lower] = [
+      unitValue(systolic, 'systolic', record),
+      unitValue(diastolic, 'diastolic', record),
+    ]
+    if (!upper || !lower) return undefined
+    return {
+      systolic_blood_pressure: upper,
+      diastolic_blood_pressure: lower,
+      body_posture: POSTURES[String(record.position)],
+      measurement_location: placeOf(record.location),
+    }
+  }),
   rules: {
     violations: diastolicViolations,
     derived: (values) => {

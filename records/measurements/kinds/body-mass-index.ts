@@ -4,6 +4,7 @@ import { derived } from '../../../schemas/forms/fields.ts'
 import type { Values } from '../../registered/kind.ts'
 import { adultCategory, bmiOf, isAdult } from '../calculations/bmi.ts'
 import { measurement } from '../measurement.ts'
+import { omh } from '../omh.ts'
 import { bodyMassIndex, height, weight } from '../quantities.ts'
 import { inOwnUnit, quantityViolations, quantityWarnings } from '../quantity.ts'
 import { allOrNone, isThere } from '../together.ts'
@@ -72,5 +73,6 @@ export const BodyMassIndex = measurement({
       }
     },
   },
+  omh: omh('body-mass-index', '3.0', ({ bmi }) => ({ body_mass_index: { value: bmi, unit: 'kg/m^2' } })),
   warnings: (values) => quantityWarnings(bodyMassIndex, 'bmi', indexOf(values), 'kg/m2'),
 })

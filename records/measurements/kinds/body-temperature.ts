@@ -2,7 +2,8 @@ import { Type } from '@sinclair/typebox'
 import { ThermometerLocationEnum } from '../../../schemas/enum.ts'
 import { derived } from '../../../schemas/forms/fields.ts'
 import { measurement } from '../measurement.ts'
-import { inOwnUnit, type Quantity } from '../quantity.ts'
+import { omh } from '../omh.ts'
+import { inOwnUnit, type Quantity, unitValue } from '../quantity.ts'
 
 export const temperature: Quantity = {
   label: 'Body temperature',
@@ -23,6 +24,17 @@ const BANDS = [
   [41, 'fever'],
 ] as const
 
+/** In the words of Open mHealth, which has none for the others. */
+const PLACES: Readonly<Record<string, string>> = {
+  oral: 'oral',
+  ear: 'tympanic',
+  axillary: 'axillary',
+  rectal: 'rectal',
+  forehead: 'forehead',
+  'temporal-artery': 'temporal artery',
+  vaginal: 'vagina',
+}
+
 export const BodyTemperature = measurement({
   name: 'BodyTemperature',
   noun: 'body-temperature measurement',
@@ -38,6 +50,11 @@ export const BodyTemperature = measurement({
       ),
     ),
   },
+  omh: omh('body-temperature', '4.0', (record) => ({
+    body_temperature: unitValue(temperature, 'temperature', record),
+    measurement_location: PLACES[String(record.location)],
+    temporal_relationship_to_sleep: record.basal === true ? 'on waking' : undefined,
+  })),
   rules: {
     derived: (values) => {
       const celsius = inOwnUnit(temperature, values.temperature, values.temperatureUnit)

@@ -1,5 +1,7 @@
 import { measurement } from '../measurement.ts'
+import { omh } from '../omh.ts'
 import { weight } from '../quantities.ts'
+import { unitValue } from '../quantity.ts'
 
 export const BodyWeight = measurement({
   name: 'BodyWeight',
@@ -7,4 +9,5 @@ export const BodyWeight = measurement({
   description: 'A body-weight measurement',
   words: { en: 'body weight', nl: 'lichaamsgewicht' },
   quantities: { weight },
+  omh: omh('body-weight', '3.0', (record) => ({ body_weight: unitValue(weight, 'weight', record) })),
 })

@@ -1,20 +1,23 @@
 import { measurement } from '../measurement.ts'
+import { omh } from '../omh.ts'
+import { type Quantity, unitValue } from '../quantity.ts'
+
+const heartRate: Quantity = {
+  label: 'Heart rate',
+  kind: 'frequency',
+  unit: '/min',
+  inUnit: 'heartRatePerMin',
+  hard: [20, 300],
+  warn: [40, 180],
+  example: 72,
+  codes: { loinc: '8867-4', snomed: '364075005' },
+}
 
 export const HeartRate = measurement({
   name: 'HeartRate',
   noun: 'heart-rate measurement',
   description: 'A heart-rate measurement',
   words: { en: 'heart rate', nl: 'hartslag' },
-  quantities: {
-    heartRate: {
-      label: 'Heart rate',
-      kind: 'frequency',
-      unit: '/min',
-      inUnit: 'heartRatePerMin',
-      hard: [20, 300],
-      warn: [40, 180],
-      example: 72,
-      codes: { loinc: '8867-4', snomed: '364075005' },
-    },
-  },
+  quantities: { heartRate },
+  omh: omh('heart-rate', '2.0', (record) => ({ heart_rate: unitValue(heartRate, 'heartRate', record) })),
 })

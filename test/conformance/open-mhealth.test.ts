@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import type { DataPoint } from '../../schemas/data-point.ts'
+import { addition } from '../harness/care/examples.ts'
+import { newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
+import { MEASUREMENTS, validMeasurement } from '../harness/care/random-measurements.ts'
+import { classesOf, moment } from '../harness/clients/class-client.ts'
+import { ok, refused } from '../harness/clients/path-client.ts'
+import { corpus, corpusFiles } from '../harness/corpus.ts'
+import { newPerson } from '../harness/people/people.ts'
+import { sized } from '../harness/size.ts'
+import { type Namespace, omhSchemas } from './omh-schemas.ts'
+
+describe('the official schemas of Open mHealth', () => {
+  it('judge every file of the corpus as its name says', function () {
+    const schemaOf = omhSchemas(this)
+    const files = corpusFiles(this, 'omh/test-data')
+    assert.ok(files.length > 80)
+    for (const file of files) {
+      const [, , namespace, name = '', version = '', verdict] = file.split('/')
+      const passes = schemaOf(namespace as Namespace, name, version)(corpus(this, file))
+      assert.equal(passes, verdict === 'shouldPass', file)
+    }
+  })
+})
+
+describe('measurements as data points', () => {
+  let patient: Patient
+  let carePlanId: string
+  before(async () => {
+    patient = await newPatient()
+    carePlanId = await newPlan(patient)
+  })
+
+  const pathOf = (kind: { name: string }) =>
+    `${addition(kind.name as never)?.path}`.replace('{ehrId}', patient.ehrId)
+  const pointsOf = async (kind: { name: string }, query = ''): Promise<DataPoint[]> =>
+    ok(await patient.call('GET', `${pathOf(kind)}/omh${query}`))
+
+  /** Asserts that a point fits both headers, both frames, and the schema that it names. */
+  function assertOfficial(schemaOf: ReturnType<typeof omhSchemas>, point: DataPoint): void {
+    const { namespace, name, version } = point.header.schema_id
+    const judged = [
+      ...[['omh', 'header', '1.2', point.header] as const, ['ieee', 'header', '1.0', point.header] as const],
+      ...[['omh', 'data-point', '1.0', point] as const, ['ieee', 'data-point', '1.0', point] as const],
+      [namespace, name, version, point.body] as const,
+    ]
+    for (const [space, of, edition, value] of judged) {
+      const schema = schemaOf(space, of, edition)
+      assert.ok(schema(value), `${of}: ${JSON.stringify([value, schema.errors])}`)
+    }
+  }
+
+  for (const kind of MEASUREMENTS.filter(({ omh }) => omh))
+    it(`fit the schemas, whatever is valid of a ${kind.noun}`, async function () {
+      const schemaOf = omhSchemas(this)
+      const some = fc.array(validMeasurement(kind), { minLength: 10, maxLength: 10 })
+      await fc.assert(
+        fc.asyncProperty(some, async (measurements) => {
+          const before = (await pointsOf(kind, '?limit=1000')).length
+          const stored = await Promise.all(
+            measurements.map((one) => patient.call('POST', pathOf(kind), { carePlanId, ...one })),
+          )
+          for (const answer of stored) ok(answer, 201)
+          const points = await pointsOf(kind, '?limit=1000')
+          assert.equal(points.length, before + measurements.length)
+          for (const point of points) assertOfficial(schemaOf, point)
+        }),
+        { numRuns: sized(1, 20), endOnFailure: true },
+      )
+    })
+
+  it('say what was measured, how and when, and show the present value of one that was corrected', async () => {
+    const own = await newPatient()
+    const timestamp = '2026-03-01T08:30:00.000Z'
+    const said = { carePlanId: await newPlan(own), timestamp, position: 'lying', location: 'left-arm' }
+    const pressure = {
+      systolic: 16,
+      systolicUnit: 'kPa',
+      diastolic: 82,
+      diastolicUnit: 'mm[Hg]',
+      source: 'sensed',
+    }
+    const path = `/ehr/${own.ehrId}/procedure/bloodpressure`
+    const { id } = ok(await own.call('POST', path, { ...said, ...pressure }), 201)
+    const [first] = ok(await own.call('GET', `${path}/omh`))
+    assert.deepEqual(first.body, {
+      systolic_blood_pressure: { value: 120.0099, unit: 'mmHg' },
+      diastolic_blood_pressure: { value: 82, unit: 'mmHg' },
+      body_posture: 'lying down',
+      measurement_location: 'left upper arm',
+      effective_time_frame: { date_time: timestamp },
+    })
+    const { header } = first
+    assert.deepEqual(header.schema_id, { namespace: 'omh', name: 'blood-pressure', version: '4.0' })
+    assert.deepEqual([header.user_id, header.modality, header.uuid], [own.ehrId, 'sensed', header.id])
+    ok(await own.call('PUT', `${path}/${id}`, { ...said, ...pressure, diastolic: 79 }))
+    const [second] = ok(await own.call('GET', `${path}/omh`))
+    assert.equal(second.body.diastolic_blood_pressure.value, 79)
+    assert.equal(second.header.uuid, header.uuid)
+    assert.match(second.header.acquisition_provenance.source_data_point_id, /::2$/)
+  })
+
+  it('leave out what the schema has no words for, and are listed as measurements are', async () => {
+    const own = await newPatient()
+    const plan = await newPlan(own)
+    const half = {
+      ...{ carePlanId: plan, systolic: 120, systolicUnit: 'mmHg' },
+      timestamp: moment('2026-03-05T08:30:00.000Z'),
+    }
+    await classesOf(own).post('BloodPressure', half).expect(201)
+    const path = `/ehr/${own.ehrId}/procedure/bloodpressure`
+    for (const day of [1, 2, 3])
+      ok(
+        await own.call('POST', path, {
+          ...{ carePlanId: plan, timestamp: `2026-03-0${day}T08:30:00Z`, systolic: 120 + day },
+          ...{ systolicUnit: 'mmHg', diastolic: 80, diastolicUnit: 'mmHg' },
+        }),
+        201,
+      )
+    const found: number[] = []
+    let next: string | undefined = '?limit=2'
+    while (next !== undefined) {
+      const answer = await own.call('GET', `${path}/omh${next}`)
+      for (const { body } of ok(answer)) found.push(body.systolic_blood_pressure.value)
+      next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1]
+    }
+    assert.deepEqual(found, [123, 122, 121])
+    const range = '?from=2026-03-02T08:30:00Z&to=2026-03-03T08:30:00Z'
+    assert.equal(ok(await own.call('GET', `${path}/omh${range}`)).length, 1)
+    refused(await own.call('GET', `${path}/omh?carePlanId=doesNotExist`), 404, 'not-found')
+    refused(await (await newPerson()).call('GET', `${path}/omh`), 404, 'not-found')
+  })
+})
