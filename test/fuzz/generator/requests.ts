@@ -16,7 +16,8 @@ export function askFor(world: World, target: Target, actor: Actor, text?: string
   const values = new Values(random, { resolve, facts, ...(text !== undefined && { text }) })
   const path = pathOf(openApi, target, facts) + queryOf(world, target, values)
   const [type, schema] = Object.entries(target.bodies)[0] ?? []
-  const body = type === undefined ? undefined : bodyOf(type, values.of(schema), text ? undefined : random)
+  const body =
+    type === undefined ? undefined : bodyOf(type, withoutPower(values.of(schema)), text ? undefined : random)
   const etag = memory.etag(path)
   return {
     ...{ actor, family: target.family, method: target.method, path, page: target.page },
@@ -30,6 +31,12 @@ export function askFor(world: World, target: Target, actor: Actor, text?: string
     loggedIn: actor !== 'nobody',
   }
 }
+
+/** Nobody is made an administrator: they could see rightly what the victim has. */
+const withoutPower = (value: unknown): unknown =>
+  value instanceof Object && 'roles' in value && Array.isArray(value.roles)
+    ? { ...value, roles: value.roles.filter((role) => role !== 'admin') }
+    : value
 
 /** The ids that a request needs, in its path and in its body. */
 export function idsFor(openApi: OpenApi, { path, bodies }: Target): string[] {
