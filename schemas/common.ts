@@ -55,3 +55,13 @@ export const kept = {
 }
 
 export const KEPT = Object.keys(kept) as (keyof typeof kept)[]
+
+const href = (description: string, example: string) => Type.String({ description, examples: [example] })
+
+/** Where an answer shows what belongs to a record: paths of the same service. */
+export const Links = closed('Links', 'Where to go on', {
+  self: href('The record', '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io'),
+  collection: href('The list that it is in', '/ehr/e5RtGb81Xz/procedure/bloodpressure'),
+  history: href('Who changed it, when and how', '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io/history'),
+  carePlan: Type.Optional(href('The care plan that it belongs to', '/ehr/e5RtGb81Xz/careplan/p0LmNb72Qw')),
+})

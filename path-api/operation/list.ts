@@ -1,4 +1,6 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import type { Order } from '../../records/store/reading/listing.ts'
+import { ServiceError } from '../../schemas/errors.ts'
 import { answer } from '../answer/answer.ts'
 import type { Access } from './access.ts'
 import type { Context } from './context.ts'
@@ -11,12 +13,16 @@ interface PageRequest {
   cursor: string | undefined
   /** Whether the client wants to know how many there are in all. */
   count: boolean
+  /** Of a list that can be turned around. */
+  order?: Order
 }
 
 interface Found<T> {
   items: T[]
   /** The cursor of the next page; null on the last one. */
   next: string | null
+  /** The cursor of the page before; null on the first one, undefined where none is told. */
+  prev?: string | null
   /** How many there are in all, when it was asked. */
   total?: number
 }
@@ -39,6 +45,8 @@ interface ListDefinition<
   /** Filters; limit, cursor and count come by themselves. */
   query?: Q
   item: I
+  /** Its usual order, when clients may turn it around, and go back in it. */
+  order?: Order
   handle(
     input: Input<Path, P, Q, undefined> & { page: PageRequest },
     context: Context<A>,
@@ -55,6 +63,18 @@ const paging = {
   count: Type.Optional(Type.Boolean({ description: 'Whether `page.total` is wanted', examples: [true] })),
 }
 
+/** The order of a list that can be turned around. */
+const ordering = (usual: Order) => ({
+  order: Type.Optional(
+    Type.Unsafe<Order>({
+      type: 'string',
+      enum: ['asc', 'desc'],
+      default: usual,
+      description: 'Ascending or descending; a cursor goes on in the order that it was given in',
+    }),
+  ),
+})
+
 const PageInfo = Type.Object(
   {
     limit: Type.Integer({ description: 'Items at most', examples: [100] }),
@@ -66,6 +86,17 @@ const PageInfo = Type.Object(
       description: 'The `cursor` of the next page; null on the last one',
       examples: [null],
     }),
+    prev: Type.Optional(
+      Type.Unsafe<string | null>({
+        type: ['string', 'null'],
+        description:
+          'The `cursor` of the page before, where a list can be gone through both ways; null on the first one',
+        examples: [null],
+      }),
+    ),
+    order: Type.Optional(
+      Type.String({ description: 'asc or desc, where a list can be turned around', examples: ['desc'] }),
+    ),
   },
   { $id: 'PageInfo', additionalProperties: false, description: 'Which part of the list this is' },
 )
@@ -90,10 +121,15 @@ export const list = <
 >(
   definition: ListDefinition<Path, P, Q, I, A>,
 ): Operation =>
-  inPages(definition, paging, pageOf(definition.item), ({ items, next, total }, { limit }) => ({
-    items,
-    page: { limit, ...(total === undefined ? {} : { total }), next },
-  }))
+  inPages(
+    definition,
+    paging,
+    pageOf(definition.item),
+    ({ items, next, prev = null, total }, { limit, order }) => ({
+      items,
+      page: { limit, ...(total === undefined ? {} : { total }), next, ...(order && { prev, order }) },
+    }),
+  )
 
 /** The same, answered as the items alone: where they go on is in the head (Link) only. */
 export const array = <
@@ -122,30 +158,39 @@ function inPages<
   answered: TSchema,
   bodyOf: (found: Found<Static<I>>, page: PageRequest) => unknown,
 ): Operation {
-  const { item: _, handle, query, ...about } = definition
+  const { item: _, handle, query, order: usual, ...about } = definition
   return operation({
     ...(about as unknown as About<Access> & { path: string }),
     method: 'get',
-    query: { ...query, ...parameters } as typeof paging,
+    query: { ...query, ...parameters, ...(usual && ordering(usual)) } as typeof paging,
     reply: [200, answered],
     handle: async (input, context) => {
-      const { limit = 100, cursor, count = false, ...filters } = input.query
-      const page = { limit, cursor, count }
+      const { limit = 100, cursor, count = false, order = usual, ...filters } = input.query as PageRequest
+      requireForward(filters)
+      const page = { limit, cursor, count, ...(order && { order }) }
       const own = { ...input, query: filters, page }
       const found = await handle(own as unknown as Parameters<typeof handle>[0], context as Context<A>)
-      const { next } = found
-      return answer(
-        bodyOf(found, page),
-        next === null ? {} : { headers: { link: nextLink(input.query, next) } },
-      )
+      const links = order ? { prev: found.prev, next: found.next } : { next: found.next }
+      return answer(bodyOf(found, page), linked(input.query, links))
     },
   })
 }
 
-/** RFC 8288: the same list, asked to go on; relative to the request's own address. */
-function nextLink(query: Readonly<Record<string, unknown>>, cursor: string): string {
-  const texts = Object.entries({ ...query, cursor }).flatMap(([name, value]) =>
-    [value].flat().map((one): [string, string] => [name, String(one)]),
-  )
-  return `<?${new URLSearchParams(texts)}>; rel="next"`
+/** A time that ends before it begins holds nothing; whoever asks for it meant something else. @throws InvalidInput */
+function requireForward({ from, to }: { from?: unknown; to?: unknown }): void {
+  if (typeof from !== 'string' || typeof to !== 'string' || !(Date.parse(to) < Date.parse(from))) return
+  const violation = { path: 'query.to', code: 'order', message: 'to must not be earlier than from.' }
+  throw new ServiceError('InvalidInput', { violations: [violation] })
+}
+
+/** RFC 8288: the same list, asked to go on or back; relative to the request's own address. */
+function linked(query: Readonly<Record<string, unknown>>, links: Record<string, string | null | undefined>) {
+  const link = Object.entries(links).flatMap(([rel, cursor]) => {
+    if (cursor === null || cursor === undefined) return []
+    const texts = Object.entries({ ...query, cursor }).flatMap(([name, value]) =>
+      [value].flat().map((one): [string, string] => [name, String(one)]),
+    )
+    return [`<?${new URLSearchParams(texts)}>; rel="${rel}"`]
+  })
+  return link.length === 0 ? {} : { headers: { link: link.join(', ') } }
 }

@@ -60,7 +60,11 @@ export function registered(kind: ClassKind, path: string, about: About): Operati
   const { source, parameter, descriptions = {}, without = [], extra = [] } = about
   const ofEhr = kind.registeredIn === 'EHR'
   const represent = (record: object) =>
-    fieldsOf(kind.resource.properties, { ...record, compositionId: (record as Shown).id }) as Shown
+    fieldsOf(kind.resource.properties, {
+      ...record,
+      compositionId: (record as Shown).id,
+      links: linksOf(record as Shown, path),
+    }) as Shown
   const made: Made = {
     kind,
     paths: {
@@ -85,6 +89,14 @@ export function registered(kind: ClassKind, path: string, about: About): Operati
     .map((what) => ({ ...plain[what](made), kind: kind.name }))
 }
 
+/** Where an answer leads to; shown where the kind's resource has them. */
+function linksOf({ id, ehrId, carePlanId }: Shown, path: string) {
+  const collection = path.replace('{ehrId}', String(ehrId))
+  const self = `${collection}/${id}`
+  const plan = carePlanId === undefined ? {} : { carePlan: `/ehr/${ehrId}/careplan/${carePlanId}` }
+  return { self, collection, history: `${self}/history`, ...plan }
+}
+
 /** Of these no clause of the specification speaks. */
 const BEYOND: readonly PlainOperation[] = ['history', 'restore']
 
@@ -101,6 +113,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       summary: `List the ${plural(kind.noun)} of an EHR`,
       access: 'ehr:read',
       query: rangeOf(kind),
+      order: kind.lists.ofEhr?.order ?? 'desc',
       item: kind.resource,
       handle: async ({ params, query, page }, context) => {
         const found = await records(context).list(

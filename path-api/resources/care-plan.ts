@@ -35,6 +35,7 @@ export const carePlans = inBoth(
       access: 'ehr:read',
       query: filters,
       item: CarePlanSummary,
+      order: 'desc',
       handle: async ({ params: { ehrId }, query, page }, { caller, carePlans }) =>
         pageAs(await carePlans.list(caller, ehrId, query, page), summaryOf),
     }),

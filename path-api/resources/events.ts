@@ -30,6 +30,7 @@ const lists = [
     access: 'ehr:read',
     query: { ...window, type, carePlanId },
     item: Event.resource,
+    order: 'asc',
     handle: async ({ params: { ehrId }, query, page }, { caller, events }) =>
       pageAs(await events.list(caller, ehrId, query, page), eventOf),
   }),
@@ -42,6 +43,7 @@ const lists = [
     access: 'plan:read',
     query: { ...window, type },
     item: Event.resource,
+    order: 'asc',
     handle: async ({ params: { ehrId, careplanId }, query, page }, { caller, events }) =>
       pageAs(await events.list(caller, ehrId, { ...query, carePlanId: careplanId }, page), eventOf),
   }),
@@ -59,6 +61,7 @@ const lists = [
       participant: Type.Optional(id('the user who takes part; left out, it is the caller')),
     },
     item: Event.resource,
+    order: 'asc',
     handle: async ({ params: { ehrId }, query, page }, { caller, events }) => {
       const { participant = caller.userId } = query
       return pageAs(await events.list(caller, ehrId, { ...query, participant }, page), eventOf)

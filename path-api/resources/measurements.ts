@@ -65,6 +65,7 @@ function dataPoints({ omh, ...kind }: MeasurementKind, path: `/ehr/{ehrId}/proce
       ...(IN_SPECIFICATION.includes(name) ? {} : { extra: true }),
       access: 'ehr:read',
       query: rangeOf(kind),
+      order: 'desc',
       item: DataPoint,
       handle: async ({ params, query, page }, { caller, recordsOf }) => {
         const found = await recordsOf(kind).list(caller, params.ehrId, query as Range, page)

@@ -48,6 +48,7 @@ const listing = ({ path, of }: Mount) =>
     access: 'plan:read',
     query: { status: Type.Optional(ParticipationStatusEnum) },
     item: ParticipationResource,
+    order: 'asc',
     handle: async ({ params, query: { status }, page }, { caller, carePlans }) =>
       pageAs(await carePlans.participants.list(caller, placeOf(params), status, page), participationOf),
   })

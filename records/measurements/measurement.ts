@@ -1,5 +1,5 @@
 import { type TObject, type TProperties, type TSchema, type TString, Type } from '@sinclair/typebox'
-import { closed, text } from '../../schemas/common.ts'
+import { closed, Links, text } from '../../schemas/common.ts'
 import { SourceEnum } from '../../schemas/enum.ts'
 import { derived, time } from '../../schemas/forms/fields.ts'
 import { type AnyForms, forms } from '../../schemas/forms/forms.ts'
@@ -83,8 +83,9 @@ export function measurement({ words, ...definition }: Measurement) {
   })
   const { properties, $id = '' } = made.resource
   const compositionId = { ...properties.id, description: 'The same id, as that of a composition' } as TSchema
+  const shown = { ...properties, compositionId, links: Links }
   const measured = kind(
-    { ...made, resource: closed($id, about.description, { ...properties, compositionId }) },
+    { ...made, resource: closed($id, about.description, shown) },
     {
       words,
       rules: rulesOf(definition),

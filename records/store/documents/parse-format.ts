@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import { OptionalKind, type Static, type TObject, type TSchema } from '@sinclair/typebox'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Permissions } from './caller.ts'
 
@@ -38,6 +38,8 @@ interface Field {
   search(value: unknown): unknown
   /** Whether it lies there as a date. */
   isDate: boolean
+  /** Whether a record may be without it. */
+  mayMiss: boolean
 }
 
 /** The two forms of one resource's records, and the way between them. */
@@ -49,7 +51,7 @@ export interface ParseFormat<T> {
   toStored(record: Partial<T>, before?: ParseDocument): Record<string, unknown>
   fromStored(document: ParseDocument): Saved<T>
   /** @throws TypeError for a field that the schema does not have. */
-  field(name: string): Pick<Field, 'key' | 'search' | 'isDate'>
+  field(name: string): Pick<Field, 'key' | 'search' | 'isDate' | 'mayMiss'>
   /** The names of the stored fields. */
   keys: ReadonlySet<string>
 }
@@ -134,11 +136,12 @@ function conversionOf(schema: TSchema): Conversion {
 const propertiesOf = (schema: TSchema): Record<string, TSchema> => schema.properties ?? {}
 
 function fieldOf(name: string, schema: TSchema): Field {
+  const mayMiss = OptionalKind in schema
   if (schema.pointer) {
     const prefix = `${schema.pointer}$`
     const store = nullable((id) => prefix + id)
     const load = nullable((pointer) => (pointer as string).slice(prefix.length))
-    return { key: `_p_${name}`, store, load, search: store, isDate: false }
+    return { key: `_p_${name}`, store, load, search: store, isDate: false, mayMiss }
   }
   const conversion = conversionOf(schema)
   const element = schema.type === 'array' && schema.items ? conversionOf(schema.items) : conversion
@@ -148,14 +151,18 @@ function fieldOf(name: string, schema: TSchema): Field {
     load: conversion ? nullable(conversion.load) : same,
     search: element ? nullable(element.store) : same,
     isDate: conversion === DATE || conversion === DATE_TIME,
+    mayMiss,
   }
 }
 
+const asItIs = { store: same, load: same, search: same, isDate: false, mayMiss: false }
+const moment = { ...DATE_TIME, search: DATE_TIME.store, isDate: true, mayMiss: false }
+
 const META: Record<string, Field> = {
-  id: { key: '_id', store: same, load: same, search: same, isDate: false },
-  version: { key: 'version', store: same, load: same, search: same, isDate: false },
-  createdAt: { key: '_created_at', ...DATE_TIME, search: DATE_TIME.store, isDate: true },
-  updatedAt: { key: '_updated_at', ...DATE_TIME, search: DATE_TIME.store, isDate: true },
+  id: { key: '_id', ...asItIs },
+  version: { key: 'version', ...asItIs },
+  createdAt: { key: '_created_at', ...moment },
+  updatedAt: { key: '_updated_at', ...moment },
 }
 
 /**

@@ -4,24 +4,28 @@ import { ServiceError } from '../../../schemas/errors.ts'
 export interface Position {
   value: string | number | boolean | Date | null
   id: string
+  /** Whether the page to come lies before it: then the record is the first of the page after that. */
+  back?: true
 }
 
 /** A list in a cursor: those of several resources have the same name. */
 export const listName = (collection: string, list: string): string => `${collection}.${list}`
 
 /** An opaque, URL-safe cursor. A list only continues with a cursor of its own name. */
-export function encodeCursor(list: string, { value, id }: Position): string {
+export function encodeCursor(list: string, { value, id, back }: Position): string {
   const isDate = value instanceof Date
-  const parts = [list, isDate ? 'd' : 'v', isDate ? value.getTime() : value, id]
+  const parts = [list, isDate ? 'd' : 'v', isDate ? value.getTime() : value, id, ...(back ? [BACK] : [])]
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
+const BACK = 'back'
+
 /** @throws MalformedRequest for anything that encodeCursor did not make for this list. */
 export function decodeCursor(list: string, cursor: string): Position {
-  const [of, tag, kept, id] = parse(cursor)
+  const [of, tag, kept, id, way] = parse(cursor)
   const value = tag === 'd' && typeof kept === 'number' ? new Date(kept) : kept
   if (of !== list || typeof id !== 'string' || !isSortable(value)) throw foreignCursor()
-  return { value, id }
+  return way === BACK ? { value, id, back: true } : { value, id }
 }
 
 export const foreignCursor = () =>
@@ -43,11 +47,18 @@ function parse(cursor: string): unknown[] {
 
 /**
  * The query for what comes after a position in the order of `key`, then `_id`. The bound on `key` alone stands outside
- * the `$or`, where an index can use it. A missing value counts as null and sorts before all others; it is only
- * supported ascending.
+ * the `$or`, where an index can use it. A missing value counts as null and sorts before all others.
+ * @param mayMiss whether there may be records without a value
  */
-export function after(key: string, direction: 1 | -1, { value, id }: Position): Record<string, unknown> {
+export function after(
+  key: string,
+  direction: 1 | -1,
+  { value, id }: Position,
+  mayMiss = false,
+): Record<string, unknown> {
   const [beyond, upTo] = direction === 1 ? ['$gt', '$gte'] : ['$lt', '$lte']
-  if (value === null) return { $or: [{ [key]: { $ne: null } }, { [key]: null, _id: { [beyond]: id } }] }
+  const alike = { [key]: value, _id: { [beyond]: id } }
+  if (value === null) return { $or: direction === 1 ? [{ [key]: { $ne: null } }, alike] : [alike] }
+  if (mayMiss && direction === -1) return { $or: [{ [key]: { $lt: value } }, alike, { [key]: null }] }
   return { [key]: { [upTo]: value }, $or: [{ [key]: { [beyond]: value } }, { _id: { [beyond]: id } }] }
 }

@@ -7,10 +7,12 @@ import { toQuery, type Where } from './filter.ts'
 export interface ListShape<T> {
   /** Fields that every query of this list gives a value; empty: all that the caller may see. */
   by: ReadonlyArray<keyof Saved<T> & string>
-  /** Ties are ordered by id. Descending, the field must be a required one. */
+  /** Ties are ordered by id. */
   sort: keyof Saved<T> & string
-  order: 'asc' | 'desc'
+  order: Order
 }
+
+export type Order = 'asc' | 'desc'
 
 export interface PageQuery<T> {
   /** The list's `by` fields, and conditions on any other. */
@@ -18,6 +20,8 @@ export interface PageQuery<T> {
   /** Further conditions, of which one must be met. Each is asked by itself, so that the list's index serves it. */
   either?: readonly Where<T>[] | undefined
   limit: number
+  /** The list's own unless told; its cursors are then others. */
+  order?: Order | undefined
   /** Where the last page ended; undefined: from the start. */
   cursor?: string | undefined
   /** Whether to count all records that match. */
@@ -31,6 +35,8 @@ export interface Page<R> {
   items: R[]
   /** The cursor of the next page; null on the last one. */
   next: string | null
+  /** Of a list that can be gone through both ways: the cursor of the page before; null on the first one. */
+  prev?: string | null
   total?: number
 }
 
@@ -70,50 +76,72 @@ export function listIndex<T>(
 /** What the database uses and nobody reads: in a list it is a third of what would be sent. */
 const unseen = { _acl: 0, _rperm: 0, _wperm: 0 }
 
-/** One page of a list, in the stored form. @throws MalformedRequest for a cursor of another list */
+/** One page of a list, in the stored form. @throws MalformedRequest for a cursor of another list, or of another order */
 export async function readPage<T>(
   documents: Collection<ParseDocument>,
   format: ParseFormat<T>,
-  { name, by, sort, order }: ListShape<T> & { name: string },
+  shape: ListShape<T> & { name: string },
   readable: Filter<ParseDocument>,
-  { where, either = [{}], limit, cursor, count }: PageQuery<T>,
+  query: PageQuery<T>,
   session?: ClientSession,
 ): Promise<Page<ParseDocument>> {
+  const { by, sort } = shape
+  const { where, either = [{}], limit, count, order = shape.order } = query
+  const name = order === shape.order ? shape.name : `${shape.name}.${order}`
   const asked = either.map((one) => ({ ...where, ...one }))
   const missing = by.filter((field) => asked.some((one) => one[field as keyof Where<T>] === undefined))
   if (missing.length > 0) throw new TypeError(`The list ${name} is asked by ${missing.join(', ')}.`)
-  const { key, isDate } = format.field(sort)
-  const direction = order === 'asc' ? 1 : -1
+  const field = format.field(sort)
+  const from = query.cursor === undefined ? undefined : positionIn(name, field, query.cursor)
+  const direction = (order === 'asc') === !from?.back ? 1 : -1
+  const reached = from && after(field.key, direction, from, field.mayMiss)
   const matching = asked.map((one) => ({ ...toQuery(format, one), ...readable }) as Filter<ParseDocument>)
-  const reached =
-    cursor === undefined ? undefined : after(key, direction, positionIn(name, { order, isDate }, cursor))
   const options = session ? { session } : {}
   const pages = matching.map((one) =>
     documents
-      .find(reached ? both(key, one, reached) : one, { ...options, projection: unseen })
-      .sort({ [key]: direction, _id: direction })
+      .find(reached ? both(field.key, one, reached) : one, { ...options, projection: unseen })
+      .sort({ [field.key]: direction, _id: direction })
       .limit(limit + 1)
       .toArray(),
   )
-  const found = merged(await Promise.all(pages), key, direction)
+  const found = merged(await Promise.all(pages), field.key, direction)
   const counts = count ? matching.map((one) => documents.countDocuments(one, options)) : []
   const total = count ? (await Promise.all(counts)).reduce((sum, one) => sum + one) : undefined
-  const positionOf = (last: ParseDocument): Position => ({
-    value: (last[key] ?? null) as Position['value'],
-    id: last._id,
+  return { ...turned(name, field.key, found, limit, from), ...(total === undefined ? {} : { total }) }
+}
+
+/** What was found from a position on as a page that says what lies on either side of it. */
+function turned(
+  name: string,
+  key: string,
+  found: ParseDocument[],
+  limit: number,
+  from: Position | undefined,
+): Page<ParseDocument> {
+  const [back, more] = [from?.back, found.length > limit]
+  const items = found.slice(0, limit)
+  if (back) items.reverse()
+  const [first, last] = [items[0], items.at(-1)]
+  const positionOf = (one: ParseDocument): Position => ({
+    value: (one[key] ?? null) as Position['value'],
+    id: one._id,
   })
-  return paged(name, found, limit, positionOf, total)
+  return {
+    items,
+    next: last && (back || more) ? encodeCursor(name, positionOf(last)) : null,
+    prev: first && (back ? more : from) ? encodeCursor(name, { ...positionOf(first), back: true }) : null,
+  }
 }
 
 /** @throws MalformedRequest also for a position that no record of the list can have */
 function positionIn(
   name: string,
-  { order, isDate }: { order: 'asc' | 'desc'; isDate: boolean },
+  { isDate, mayMiss }: { isDate: boolean; mayMiss: boolean },
   cursor: string,
 ): Position {
   const position = decodeCursor(name, cursor)
   const { value } = position
-  if (value === null ? order === 'desc' : value instanceof Date !== isDate) throw foreignCursor()
+  if (value === null ? !mayMiss : value instanceof Date !== isDate) throw foreignCursor()
   return position
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
+import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
 
 const timestamp = '2026-03-01T08:30:00.000Z'
@@ -26,6 +26,13 @@ describe('measurements', () => {
     assert.deepEqual([stored.meanArterialPressure, stored.pulsePressure], [95.8, 47.5])
     assert.deepEqual([stored.condition, stored.warnings, stored.ehrId], ['normal', [], patient.ehrId])
     assert.equal(stored.compositionId, stored.id)
+    assert.deepEqual(stored.links, {
+      self: at('bloodpressure', stored.id),
+      collection: at('bloodpressure'),
+      history: `${at('bloodpressure', stored.id)}/history`,
+      carePlan: `/ehr/${patient.ehrId}/careplan/${carePlanId}`,
+    })
+    for (const path of Object.values<string>(stored.links)) ok(await patient.call('GET', path))
     assert.deepEqual(ok(await patient.call('GET', at('bloodpressure', stored.id))), stored)
   })
 
@@ -107,6 +114,56 @@ describe('measurements', () => {
     ])
     assert.deepEqual(await days('from=2026-04-01T00:00:00Z&limit=2'), ['03', '02'])
     refused(await patient.call('GET', `${at('bodyweight')}?carePlanId=doesNotExist`), 404, 'not-found')
+    const turned = '?from=2026-04-03T00:00:00Z&to=2026-04-02T00:00:00Z'
+    assert.deepEqual(refusedAt(await patient.call('GET', at('bodyweight') + turned), 400, 'invalid-input'), [
+      'query.to',
+    ])
+  })
+
+  it('are gone through from either end, forth and back', async () => {
+    const own = await newPatient()
+    const path = `/ehr/${own.ehrId}/procedure/heartrate`
+    const plan = await newPlan(own)
+    // Equal times: ties are ordered, too.
+    for (const heartRate of [61, 62, 63, 64, 65])
+      ok(
+        await own.call('POST', path, {
+          ...{ carePlanId: plan, heartRate, heartRateUnit: '/min' },
+          timestamp: `2026-04-0${Math.ceil((heartRate - 60) / 2)}T08:00:00Z`,
+        }),
+        201,
+      )
+    const ids = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id)
+    const all = ids(ok(await own.call('GET', path)))
+    for (const [order, whole] of [
+      ['desc', all],
+      ['asc', all.toReversed()],
+    ] as const) {
+      const get = async (cursor: string) =>
+        ok(await own.call('GET', `${path}?order=${order}&limit=2&cursor=${cursor}`))
+      const first = ok(await own.call('GET', `${path}?order=${order}&limit=2&count=true`))
+      const { next, ...page } = first.page
+      assert.deepEqual(page, { limit: 2, total: 5, prev: null, order })
+      const second = await get(next)
+      const third = await get(second.page.next)
+      assert.deepEqual([first, second, third].flatMap(ids), whole)
+      assert.deepEqual([third.page.next, ids(await get(third.page.prev))], [null, ids(second)])
+      const again = await get(second.page.prev)
+      assert.deepEqual([ids(again), again.page.prev], [ids(first), null])
+      assert.deepEqual(ids(await get(again.page.next)), ids(second))
+      const other = order === 'asc' ? 'desc' : 'asc'
+      for (const where of [
+        `${path}?order=${other}`,
+        `${path}?carePlanId=${plan}&order=${order}`,
+        `${path}/x/history?`,
+      ])
+        assert.ok([400, 404].includes((await own.call('GET', `${where}&cursor=${next}`)).status), where)
+    }
+    const { headers } = await own.call(
+      'GET',
+      `${path}?limit=2&cursor=${(await own.call('GET', `${path}?limit=2`)).body.page.next}`,
+    )
+    assert.match(headers.get('link') ?? '', /rel="prev", <.*rel="next"$/)
   })
 
   it('are for those who see the plan', async () => {

@@ -64,6 +64,14 @@ describe('records/plans', () => {
       const { next } = await notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first })
       await notes.list(subject, 'byText', { where: { ehrId: 'e1' }, ...first, cursor: next ?? '' })
     },
+    'a list turned around': (notes) =>
+      notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first, order: 'asc' }),
+    'the page before': async (notes) => {
+      const query = { where: { ehrId: 'e1' }, ...first }
+      const { next } = await notes.list(subject, 'byText', query)
+      const { prev } = await notes.list(subject, 'byText', { ...query, cursor: next ?? '' })
+      await notes.list(subject, 'byText', { ...query, cursor: prev ?? '' })
+    },
     'its count': (notes) => notes.list(subject, 'newest', { where: { ehrId: 'e1' }, ...first, count: true }),
     'what one may see': (notes) => notes.list(callerOf('nobody'), 'mine', { where: {}, ...first }),
     history: (notes) => notes.history(subject, { id }, first),
@@ -72,8 +80,15 @@ describe('records/plans', () => {
     'the removal of old entries': () => removeEntriesBefore(opened.db, 'key', new Date(0)),
     remove: (notes) => notes.remove(subject, { id, ehrId: 'e1' }),
   }
-  /** Documents that are looked at, where it is more than a page: all that are counted, a batch of what may be removed. */
-  const examines: Record<string, number> = { 'its count': 31, 'the removal of old entries': 1000 }
+  /**
+   * Documents that are looked at, where it is more than a page: all that are counted, those with the same text as where
+   * the page before begins, a batch of what may be removed.
+   */
+  const examines: Record<string, number> = {
+    'its count': 31,
+    'the page before': 7 + 5,
+    'the removal of old entries': 1000,
+  }
   for (const [what, operation] of Object.entries(operations)) {
     it(`go by an index: ${what}`, async () => {
       const plans = await plansOf(() => operation(opened.notes))

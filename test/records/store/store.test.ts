@@ -114,7 +114,12 @@ describe('records/store', () => {
       await add('seen')
       const query = { where: { ehrId: 'seen' }, limit: 10, count: true }
       assert.equal((await notes.list(nurse, 'newest', query)).total, 1)
-      assert.deepEqual(await notes.list(stranger, 'newest', query), { items: [], next: null, total: 0 })
+      assert.deepEqual(await notes.list(stranger, 'newest', query), {
+        items: [],
+        next: null,
+        prev: null,
+        total: 0,
+      })
     })
   })
 
@@ -292,6 +297,23 @@ describe('records/store', () => {
         )
         assert.equal(new Set(seen.map(({ id }) => id)).size, 8)
       }
+    })
+
+    it('goes back over the pages that it came by, in either order', async () => {
+      for (const name of ['due', 'byText', 'newest'] as const)
+        for (const order of ['asc', 'desc'] as const)
+          for (const limit of [1, 2, 3, 8]) {
+            const query = { where: { ehrId: 'paged' }, limit, order }
+            const forth = [await notes.list(subject, name, query)]
+            for (let next = forth[0]?.next; next; next = forth.at(-1)?.next)
+              forth.push(await notes.list(subject, name, { ...query, cursor: next }))
+            assert.equal(forth.flatMap(({ items }) => items).length, 8)
+            for (const [i, page] of forth.entries()) {
+              const cursor = page.prev
+              const before = cursor && (await notes.list(subject, name, { ...query, cursor }))
+              assert.deepEqual(before ? before.items : undefined, forth[i - 1]?.items)
+            }
+          }
     })
 
     it('repeats and loses nothing when others write in between', async () => {
