@@ -8,9 +8,20 @@ import { derived } from '../../schemas/forms/fields.ts'
 // records/measurements/kinds/peak-flow.ts, and a line in `classes` of records/kinds.ts
 export const PeakFlow = measurement({
   name: 'PeakFlow',
+  path: 'peakflow',
   noun: 'peak-flow measurement',
   description: 'A measurement of the peak expiratory flow',
   words: { en: 'peak flow', nl: 'piekstroom' },
+  series: {
+    peakFlow: {
+      label: 'Peak flow',
+      field: 'peakFlow',
+      unit: 'L/min',
+      axis: 'flow',
+      range: [0, 900],
+      code: '33452-4',
+    },
+  },
   fields: {
     peakFlow: quantity('Peak expiratory flow, in L/min', 420),
     personalBest: Type.Optional(quantity('The best that the person ever reached, in L/min', 500)),

@@ -19,34 +19,21 @@ const {
 const source = 'Endpoints, EHR data'
 const single = ['get', 'replace', 'delete'] as const
 
-/** Below `/ehr/{ehrId}/procedure/`. What the specification has of a kind is listing and storing. */
-const ofSpecification = [
-  [BloodPressure, 'bloodpressure'],
-  [BodyMassIndex, 'bmi'],
-  [BodyTemperature, 'bodytemperature'],
-] as const
-const beyond = [
-  [BodyWeight, 'bodyweight'],
-  [HeartRate, 'heartrate'],
-  [OxygenSaturation, 'oxygensaturation'],
-  [BloodGlucose, 'bloodglucose'],
-] as const
+/** What the specification has of a kind is listing and storing. */
+const ofSpecification = [BloodPressure, BodyMassIndex, BodyTemperature]
+const beyond = [BodyWeight, HeartRate, OxygenSaturation, BloodGlucose]
 
 /** Of the lists of data points those that the specification has, by the names of their schemas. */
 const IN_SPECIFICATION = ['blood-pressure', 'body-mass-index', 'survey']
 
-const operationsOf = (
-  kind: MeasurementKind,
-  name: string,
-  extra: Parameters<typeof registered>[2]['extra'],
-) => {
-  const path = `/ehr/{ehrId}/procedure/${name}` as const
+const operationsOf = (kind: MeasurementKind, extra: Parameters<typeof registered>[2]['extra']) => {
+  const path = `/ehr/{ehrId}/procedure/${kind.path}` as const
   return [...registered(kind, path, { source, parameter: 'compositionId', extra }), ...dataPoints(kind, path)]
 }
 
 export const measurements = [
-  ...ofSpecification.flatMap(([kind, name]) => operationsOf(kind, name, single)),
-  ...beyond.flatMap(([kind, name]) => operationsOf(kind, name, ['list', 'add', ...single])),
+  ...ofSpecification.flatMap((kind) => operationsOf(kind, single)),
+  ...beyond.flatMap((kind) => operationsOf(kind, ['list', 'add', ...single])),
 ]
 
 /** The measurements of a kind as data points, where Open mHealth knows them. */

@@ -1,6 +1,7 @@
 import { Event as forms } from '../../schemas/event.ts'
 import { kind } from '../registered/kind.ts'
-import { eventRules } from './rules.ts'
+import type { TimelineValue } from '../registered/timeline-line.ts'
+import { ALERT, eventRules, reaching } from './rules.ts'
 
 const byTime = { sort: 'start', order: 'asc' } as const
 
@@ -12,5 +13,15 @@ export const Event = kind(forms, {
     ofType: { by: ['ehrId', 'type', 'long'], ...byTime },
     ofPlan: { by: ['carePlanId', 'long'], ...byTime },
     ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byTime },
+  },
+  timeline: {
+    ...{ kind: 'event', group: 'events', start: ['start'], end: 'end', reaching },
+    parts: [{ kind: 'alert', group: 'alerts', type: ALERT }],
+    says: ({ title, description, severity, data }) => ({
+      content: String(title),
+      summary: description as string | undefined,
+      severity: severity as string | undefined,
+      values: (data as { values?: TimelineValue[] } | undefined)?.values ?? [],
+    }),
   },
 })

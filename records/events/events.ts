@@ -5,7 +5,7 @@ import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
 import type { Records } from '../store/writing/transaction.ts'
 import { Event } from './event.ts'
-import { LONG_MS } from './rules.ts'
+import { reaching } from './rules.ts'
 
 export type StoredEvent = Saved<EventRecord>
 
@@ -38,8 +38,7 @@ export class Events extends Registered<typeof Event.schema, keyof typeof Event.l
       start: { to },
       last: { from },
     }
-    const earliest = from && new Date(Date.parse(from) - LONG_MS).toISOString()
-    const either = [{ long: false, start: { from: earliest, to } }, { long: true }]
+    const either = reaching(from, to)
     return this.listed(caller, { ehrId, carePlanId }, () =>
       this.store.list(caller, listFor(filter), { where, either, ...page }),
     )

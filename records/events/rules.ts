@@ -10,7 +10,7 @@ const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
  * What takes longer is kept apart: then all others that overlap a time begin shortly before it or in it, and however
  * many there are, only those are looked at.
  */
-export const LONG_MS = 31 * DAY_MS
+const LONG_MS = 31 * DAY_MS
 
 /** An event that is over at noon does not reach into what begins at noon. */
 function lastMoment(start: number, end: number | undefined, allDay: boolean): number {
@@ -51,3 +51,15 @@ export const eventRules: Rules = {
   violations: violationsOf,
   derived: derivedOf,
 }
+
+/**
+ * The alternatives of what reaches into the time from `from` on, each asked by itself: of what is not long only that is
+ * looked at which begins shortly before it, or in it.
+ */
+export function reaching(from: string | undefined, to?: string): Array<{ long: boolean; start?: object }> {
+  const earliest = from && new Date(Date.parse(from) - LONG_MS).toISOString()
+  return [{ long: false, start: { from: earliest, to } }, { long: true }]
+}
+
+/** Of the service's own: a measurement outside of its plan's thresholds. */
+export const ALERT = 'measurement-alert'

@@ -5,9 +5,12 @@ import { derived, time } from '../../schemas/forms/fields.ts'
 import { type AnyForms, forms } from '../../schemas/forms/forms.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import { type ClassKind, kind, type Rules, type Values } from '../registered/kind.ts'
+import type { Group, Said } from '../registered/timeline-line.ts'
 import type { OmhBody } from './omh.ts'
 import { ownUnits, type Quantity, quantityFields, quantityViolations, quantityWarnings } from './quantity.ts'
+import { type Series, seriesOf, unitLabel, valueIn } from './series.ts'
 import { allOrNone } from './together.ts'
+import { rounded } from './units.ts'
 
 /** What every measurement has. */
 const common = {
@@ -34,6 +37,8 @@ const byTime = { sort: 'timestamp', order: 'desc' } as const
 
 interface Measurement {
   name: string
+  /** What the path family calls it: below `/ehr/{ehrId}/procedure/`, in thresholds, timeline and graph. */
+  path: string
   noun: string
   description: string
   words: ClassKind['words']
@@ -43,6 +48,14 @@ interface Measurement {
   optional?: readonly string[]
   /** Its other fields. */
   fields?: TProperties
+  /** Its lines in the graph, by name, which a plan's thresholds bound, too; its quantities unless told. */
+  series?: Readonly<Record<string, Series>>
+  /** Of the whole record in LOINC, when that is not its only series'. */
+  code?: string
+  /** Where it stands in the timeline; `measurements` unless told. */
+  group?: Group
+  /** The derived field that says in a word what it means. */
+  summary?: string
   /** What quantities and fields cannot say. */
   rules?: Partial<Rules>
   /** What it is for other programs; without one it has no such list. */
@@ -59,7 +72,10 @@ type MeasurementForms = Omit<AnyForms, 'record'> & {
   record: TObject<{ ehrId: TString; carePlanId: TString; timestamp: TString }>
 }
 
+/** A kind of measurement in the table of kinds. */
 export interface MeasurementKind extends ClassKind {
+  path: string
+  series: Readonly<Record<string, Series>>
   quantities: Record<string, Quantity>
   omh: OmhBody | undefined
 }
@@ -69,7 +85,17 @@ const formsOf = forms as unknown as (about: object) => MeasurementForms
 
 /** A kind of measurement: it is registered in a care plan, by the time at which it was taken. */
 export function measurement({ words, ...definition }: Measurement) {
-  const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, omh, ...about } = definition
+  const {
+    quantities = {},
+    optional = [],
+    fields = {},
+    rules: _,
+    warnings: __,
+    omh,
+    path,
+    ...about
+  } = definition
+  const series = definition.series ?? seriesOfAll(quantities)
   const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
   )
@@ -90,9 +116,40 @@ export function measurement({ words, ...definition }: Measurement) {
       words,
       rules: rulesOf(definition),
       lists: { ofEhr: { by: ['ehrId'], ...byTime }, ofPlan: { by: ['carePlanId'], ...byTime } },
+      timeline: {
+        kind: path,
+        group: definition.group ?? 'measurements',
+        start: ['timestamp'],
+        says: (record) => said({ words, series, ...definition }, record),
+      },
     },
   )
-  return { ...measured, quantities, omh }
+  return { ...measured, path, series, quantities, omh }
+}
+
+const seriesOfAll = (quantities: Record<string, Quantity>): Record<string, Series> =>
+  Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, seriesOf(quantity)]))
+
+type Saying = Pick<Measurement, 'words' | 'code' | 'summary'> & Required<Pick<Measurement, 'series'>>
+
+/** `Blood pressure 128/82 mmHg`: values that share a unit are told in one breath. */
+function said({ words, series, code, summary }: Saying, record: Values): Said {
+  const values = Object.entries(series).flatMap(([name, one]) => {
+    const value = valueIn(one, record)
+    return value === undefined ? [] : [{ name, value, unit: one.unit }]
+  })
+  const units = [...new Set(values.map(({ unit }) => unit))]
+  const told = units.map((unit) => {
+    const numbers = values.filter((one) => one.unit === unit).map(({ value }) => rounded(value, 2))
+    return `${numbers.join('/')} ${unitLabel(unit)}`
+  })
+  const all = Object.values(series)
+  return {
+    content: [words.en.replace(/^./, (first) => first.toUpperCase()), ...told].join(' '),
+    summary: summary === undefined ? undefined : (record[summary] as string | undefined),
+    code: code ?? (all.length === 1 ? all[0]?.code : undefined),
+    values,
+  }
 }
 
 function rulesOf({ quantities = {}, rules = {}, warnings }: Omit<Measurement, 'words'>): Rules {

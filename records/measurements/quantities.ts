@@ -14,7 +14,7 @@ export const systolic: Quantity = {
 }
 
 export const diastolic: Quantity = {
-  label: 'Diastolic pressure, below systolic',
+  label: 'Diastolic pressure',
   kind: 'pressure',
   unit: 'mm[Hg]',
   inUnit: 'diastolicMmHg',

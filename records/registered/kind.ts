@@ -8,6 +8,7 @@ import { type EhrHead, ehrPermissions } from '../ehrs/rights/access.ts'
 import type { Permissions } from '../store/documents/caller.ts'
 import type { ListShape } from '../store/reading/listing.ts'
 import type { Resource } from '../store/resource.ts'
+import type { TimelineLine } from './timeline-line.ts'
 
 /** The values of a record's fields, days and moments as ISO texts; of any type, since nothing is sure yet. */
 export type Values = Readonly<Record<string, unknown>>
@@ -37,6 +38,8 @@ export interface ClassKind extends Kind, AnyForms {
   rules: Rules
   /** How many of them one care plan, or one goal, takes. */
   most?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
+  /** How it stands in the timeline of its EHR; absent: not at all. */
+  timeline?: TimelineLine | undefined
   /** Who may see what is registered in an EHR, when that is not whoever sees the EHR. */
   permissions(ehr: EhrHead, id: string): Permissions
 }
@@ -52,6 +55,7 @@ interface Options<S extends TObject, L extends Lists<S>> {
   /** Further indexes. */
   indexes?: readonly IndexDescription[]
   most?: ClassKind['most']
+  timeline?: TimelineLine
   permissions?: ClassKind['permissions']
 }
 

@@ -15,6 +15,7 @@ const bloodGlucose: Quantity = {
 
 export const BloodGlucose = measurement({
   name: 'BloodGlucose',
+  path: 'bloodglucose',
   noun: 'blood-glucose measurement',
   description: 'A blood-glucose measurement',
   words: { en: 'blood glucose', nl: 'bloedglucose' },

@@ -27,10 +27,13 @@ const placeOf = (location: unknown): string | undefined =>
 
 export const BloodPressure = measurement({
   name: 'BloodPressure',
+  path: 'bloodpressure',
   noun: 'blood-pressure measurement',
   description: 'A blood-pressure measurement',
   words: { en: 'blood pressure', nl: 'bloeddruk' },
   quantities: { systolic, diastolic },
+  code: '85354-9',
+  summary: 'condition',
   optional: ['diastolic'],
   requiredInPath: ['diastolic', 'diastolicUnit'],
   fields: {

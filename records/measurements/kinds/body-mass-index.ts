@@ -7,6 +7,7 @@ import { measurement } from '../measurement.ts'
 import { omh } from '../omh.ts'
 import { bodyMassIndex, height, weight } from '../quantities.ts'
 import { inOwnUnit, quantityViolations, quantityWarnings } from '../quantity.ts'
+import { seriesOf } from '../series.ts'
 import { allOrNone, isThere } from '../together.ts'
 import { rounded } from '../units.ts'
 
@@ -25,11 +26,14 @@ const indexOf = (values: Values): unknown => calculated(values) ?? values.bmi
 
 export const BodyMassIndex = measurement({
   name: 'BodyMassIndex',
+  path: 'bmi',
   noun: 'body-mass index',
   description:
     'A body-mass index: weight and height, of which the service calculates it; or the bmi that a device told',
   words: { en: 'body mass index', nl: 'body mass index' },
   quantities: { weight, height },
+  series: { bmi: seriesOf(bodyMassIndex) },
+  summary: 'category',
   optional: ['weight', 'height'],
   fields: {
     bmi: Type.Optional(quantity('Body-mass index, in kg/m2: 5 to 200', 22.9)),

@@ -37,10 +37,12 @@ const PLACES: Readonly<Record<string, string>> = {
 
 export const BodyTemperature = measurement({
   name: 'BodyTemperature',
+  path: 'bodytemperature',
   noun: 'body-temperature measurement',
   description: 'A body-temperature measurement',
   words: { en: 'body temperature', nl: 'lichaamstemperatuur' },
   quantities: { temperature },
+  summary: 'band',
   fields: {
     location: Type.Optional(ThermometerLocationEnum),
     basal: Type.Optional(Type.Boolean({ description: 'Whether it was taken at rest, on waking' })),

@@ -5,6 +5,7 @@ import { unitValue } from '../quantity.ts'
 
 export const BodyWeight = measurement({
   name: 'BodyWeight',
+  path: 'bodyweight',
   noun: 'body-weight measurement',
   description: 'A body-weight measurement',
   words: { en: 'body weight', nl: 'lichaamsgewicht' },

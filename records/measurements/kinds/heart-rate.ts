@@ -15,6 +15,7 @@ const heartRate: Quantity = {
 
 export const HeartRate = measurement({
   name: 'HeartRate',
+  path: 'heartrate',
   noun: 'heart-rate measurement',
   description: 'A heart-rate measurement',
   words: { en: 'heart rate', nl: 'hartslag' },

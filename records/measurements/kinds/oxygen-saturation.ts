@@ -15,6 +15,7 @@ const oxygenSaturation: Quantity = {
 
 export const OxygenSaturation = measurement({
   name: 'OxygenSaturation',
+  path: 'oxygensaturation',
   noun: 'oxygen-saturation measurement',
   description: 'An oxygen saturation, by pulse oximetry',
   words: { en: 'oxygen saturation', nl: 'zuurstofsaturatie' },
