@@ -5,7 +5,7 @@ import type { Db, MongoClient } from 'mongodb'
 import { Clinic, type Place } from './clinic.ts'
 import { faultsIn, type Known } from './invariants.ts'
 import { readState, type State, seen } from './state.ts'
-import type { Call, Victim } from './victim/victim.ts'
+import type { Call, Progress, Victim } from './victim/victim.ts'
 import type { Write } from './writes.ts'
 
 /** A write as it goes when nothing comes in between. */
@@ -30,8 +30,16 @@ interface Attempt {
   place: Place
   /** Whether it was stopped at its moment, not before. */
   reached: boolean
+  /** Whether it did all it should without that moment. */
+  ended: boolean
   /** What was seen when the service had been killed. */
   left: string[]
+}
+
+export interface Found {
+  courses: Course[]
+  tried: number
+  missed: string[]
 }
 
 export interface Scene {
@@ -45,6 +53,8 @@ export interface Scene {
 const SERVICES = 2
 /** Trials for which it is worth while to start one. */
 const ENOUGH = 40
+/** For so long nothing goes on at all before those that were not stopped are given up. */
+const STILL_MS = 10_000
 /** Requests that are sent side by side to one while nothing is to be stopped. */
 const SIDE_BY_SIDE = 10
 
@@ -57,6 +67,7 @@ export class Trials {
   readonly #scene: Scene
   readonly #clinic: Clinic
   readonly #known: Known = new Map()
+  readonly #missed: string[] = []
   #places = 0
 
   private constructor(scene: Scene, clinic: Clinic) {
@@ -66,24 +77,20 @@ export class Trials {
 
   /**
    * @param every the how manieth moment is tried; 1: each
-   * @returns what was found, and how many services were killed for it
+   * @returns what was found, how many were tried, and which came to their end without their moment each time
    */
-  static async run(
-    scene: Scene,
-    writes: readonly Write[],
-    every: number,
-  ): Promise<{ courses: Course[]; kills: number }> {
+  static async run(scene: Scene, writes: readonly Write[], every: number): Promise<Found> {
     const victim = await scene.start()
     const trials = new Trials(scene, await Clinic.open(scene.client, scene.db, victim))
     const courses: Course[] = []
     for (const write of writes) courses.push(await trials.#courseOf(victim, write))
     await victim.kill()
-    let kills = 1
     const all = courses.flatMap((course) => course.moments.map((_, i) => ({ course, moment: i + 1 })))
-    let waiting = all.filter((_, i) => i % every === 0)
-    for (let cut: Attempt[] = []; waiting.length > 0 || cut.length > 0; kills += 1)
+    const chosen = all.filter((_, i) => i % every === 0)
+    let waiting = chosen
+    for (let cut: Attempt[] = []; waiting.length > 0 || cut.length > 0; )
       [waiting, cut] = await trials.#round(waiting, cut)
-    return { courses, kills }
+    return { courses, tried: chosen.length, missed: trials.#missed }
   }
 
   /** Does a write without a fault. */
@@ -117,29 +124,50 @@ export class Trials {
     await Promise.all(services.map((victim) => victim.kill()))
     const cutNow = attempts.flat()
     await this.#look(cut, cutNow)
-    const reached = new Set(cutNow.filter((attempt) => attempt.reached).map(({ trial }) => trial))
-    const still = waiting.filter((trial) => !reached.has(trial))
-    assert.ok(still.length < waiting.length || waiting.length === 0, 'nothing was stopped where it should be')
     await this.#letTimePass()
-    return [still, cutNow]
+    return [this.#stillWaiting(waiting, cutNow), cutNow.filter(({ ended }) => !ended)]
+  }
+
+  /**
+   * What has to be tried again: another write may have done what it was to be stopped at, or may have held it up. When
+   * none of them was stopped, those that have ended do not have that moment any more.
+   */
+  #stillWaiting(waiting: Trial[], attempts: Attempt[]): Trial[] {
+    const reached = attempts.filter((attempt) => attempt.reached)
+    const ended = attempts.filter((attempt) => attempt.ended)
+    const done = new Set((reached.length > 0 ? reached : ended).map(({ trial }) => trial))
+    const names = (trials: Iterable<Trial>) =>
+      [...trials].map(({ course, moment }) => `${course.write.name}: ${at(course, moment)}`)
+    if (reached.length === 0) this.#missed.push(...names(done))
+    assert.ok(
+      done.size > 0 || waiting.length === 0,
+      `neither stopped nor ended: ${names(waiting).join('; ')}`,
+    )
+    return waiting.filter((trial) => !done.has(trial))
   }
 
   /** Lets the trials run, each until its moment or until it waits for one that was stopped. */
   async #stopAll(victim: Victim, trials: Trial[]): Promise<Attempt[]> {
     const attempts = await sideBySide(trials, async (trial) => ({
       ...{ trial, place: await this.#newPlace(victim, trial.course.write) },
-      ...{ left: [], reached: false },
+      ...{ left: [], reached: false, ended: false },
     }))
     // One after the other: what is done for several requests at once is done by the first of them.
     for (const { trial, place } of attempts)
       await victim.stop(place.name, trial.moment, this.#callOf(trial.course.write, place))
-    // What does not wait for what was stopped comes to its end.
-    await sleep(100)
-    return sideBySide(attempts, async (attempt) => {
-      const { moments, stopped, answered } = await victim.progress(attempt.place.name)
-      const waits = !answered && moments.length === attempt.trial.moment - 1
-      return { ...attempt, reached: stopped || waits }
-    })
+    return this.#settled(victim, attempts)
+  }
+
+  /** Looks at them until one is where it should be, or all have ended, or nothing has gone on for long. */
+  async #settled(victim: Victim, attempts: Attempt[]): Promise<Attempt[]> {
+    for (let before = '', since = Date.now(); ; await sleep(100)) {
+      const progress = await sideBySide(attempts, ({ place }) => victim.progress(place.name))
+      const found = attempts.map((attempt, i) => reachedBy(attempt, progress[i] as Progress))
+      const now = JSON.stringify(progress)
+      if (now !== before) [before, since] = [now, Date.now()]
+      if (found.some(({ reached }) => reached) || found.every(({ ended }) => ended)) return found
+      if (Date.now() - since > STILL_MS) return found
+    }
   }
 
   /** Looks at what the killed services have left. */
@@ -150,7 +178,7 @@ export class Trials {
     for (const attempt of sentAgain) expect(attempt, 'sent again', state, [attempt.trial.course.after])
     for (const attempt of cut) {
       const { before, after } = attempt.trial.course
-      attempt.left = expect(attempt, 'killed', state, [before, after])
+      attempt.left = expect(attempt, 'killed', state, attempt.ended ? [after] : [before, after])
     }
   }
 
@@ -186,6 +214,11 @@ export class Trials {
   #state(): Promise<State> {
     return readState(this.#scene.db)
   }
+}
+
+function reachedBy(attempt: Attempt, { moments, stopped, answered }: Progress): Attempt {
+  const waits = !answered && moments.length === attempt.trial.moment - 1
+  return { ...attempt, reached: stopped || waits, ended: answered >= 200 && answered < 300 }
 }
 
 /** What a request holds while it is at one of its moments, if others need it too. */

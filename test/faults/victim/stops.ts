@@ -16,14 +16,18 @@ interface Course extends Progress {
   before: number
   /** Commands that are being carried out. */
   underWay: number
-  movedAt: number
+  /** How often it went on. */
+  moves: number
 }
 
 const courses = new Map<string, Course>()
 const current = new AsyncLocalStorage<Course>()
 
-/** A request that does nothing for so long waits for another one, which was stopped. */
-const REST_MS = 40
+/**
+ * A request that has not gone on at so many looks waits for another one, which was stopped. Whatever was ready had its
+ * turn between two looks: the process may be as slow as it likes.
+ */
+const LOOKS = 15
 
 type Command = Record<string, unknown>
 interface Options {
@@ -52,7 +56,7 @@ Connection.prototype.command = async function (namespace, command, options, ...m
     return await send.call(this, namespace, command, options, ...more)
   } finally {
     course.underWay -= 1
-    course.movedAt = performance.now()
+    course.moves += 1
   }
 }
 
@@ -69,7 +73,7 @@ function momentOf(command: Command, options: Options | undefined): string | unde
 /** Never returns at the moment before which the request is to stop. */
 async function reach(course: Course, moment: string): Promise<void> {
   course.moments.push(moment)
-  course.movedAt = performance.now()
+  course.moves += 1
   if (course.moments.length !== course.before) return
   course.stopped = true
   await new Promise(() => {})
@@ -84,8 +88,8 @@ Server.prototype.emit = function (this: Server, event: string, ...args: unknown[
   if (request.url?.startsWith('/stops/')) void show(request.url.slice('/stops/'.length), response)
   if (before === undefined || id === undefined) return request.url?.startsWith('/stops/') || pass()
   const course: Course = {
-    ...{ moments: [], stopped: false, answered: false },
-    ...{ before: Number(before), underWay: 0, movedAt: performance.now() },
+    ...{ moments: [], stopped: false, answered: 0 },
+    ...{ before: Number(before), underWay: 0, moves: 0 },
   }
   courses.set(String(id), course)
   answers.set(response, course)
@@ -99,7 +103,7 @@ ServerResponse.prototype.end = function (...args: never[]) {
   const course = answers.get(this)
   if (!course) return end.apply(this, args)
   void reach(course, 'answer').then(() => {
-    course.answered = true
+    course.answered = this.statusCode
     end.apply(this, args)
   })
   return this
@@ -108,8 +112,11 @@ ServerResponse.prototype.end = function (...args: never[]) {
 async function show(id: string, response: ServerResponse): Promise<void> {
   while (!courses.has(id)) await sleep(1)
   const course = courses.get(id) as Course
-  const rests = () => course.underWay === 0 && performance.now() - course.movedAt > REST_MS
-  while (!course.stopped && !course.answered && !rests()) await sleep(2)
+  for (let looks = 0, moves = -1; looks < LOOKS && !course.stopped && !course.answered; looks++) {
+    if (course.underWay > 0 || course.moves !== moves) looks = 0
+    moves = course.moves
+    await sleep(2)
+  }
   const { moments, stopped, answered } = course
   response.end(JSON.stringify({ moments, stopped, answered } satisfies Progress))
 }

@@ -6,7 +6,8 @@ import { newDataDir, startProcess } from '../../harness/service/process.ts'
 export interface Progress {
   moments: string[]
   stopped: boolean
-  answered: boolean
+  /** The status; 0: not yet. */
+  answered: number
 }
 
 /** One request, before it is known where the service listens. */
