@@ -1,5 +1,4 @@
 import { Type } from '@sinclair/typebox'
-import { registered } from '../../path-api/operation/registered.ts'
 import { measurement } from '../../records/measurements/measurement.ts'
 import { rounded } from '../../records/measurements/units.ts'
 import { quantity } from '../../schemas/common.ts'
@@ -38,11 +37,4 @@ export const PeakFlow = measurement({
         ? { percentOfBest: rounded((100 * Number(peakFlow)) / personalBest, 0) }
         : {},
   },
-})
-
-// path-api/resources/measurement.ts
-export const peakFlows = registered(PeakFlow, '/ehr/{ehrId}/procedure/peakflow', {
-  source: 'EHR data',
-  parameter: 'compositionId',
-  extra: ['list', 'add', 'get', 'replace', 'delete'],
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { IfMatch } from '../../records/store/decisions.ts'
+import type { Expected } from '../../records/store/decisions.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 
 const entityTags =
@@ -26,10 +26,10 @@ export function taggedWith(version: number, others: readonly { id: string; versi
  *
  * @throws MalformedRequest when it is no list of entity tags
  */
-export function parseIfMatch(header: string | undefined): IfMatch {
+export function parseIfMatch(header: string | undefined): Expected {
   if (header === undefined) return undefined
   const value = header.trim()
-  if (value === '*') return '*'
+  if (value === '*') return 'any'
   if (!entityTags.test(value)) {
     throw new ServiceError('MalformedRequest', { detail: 'If-Match is neither * nor a list of entity tags.' })
   }

@@ -1,4 +1,4 @@
-import type { IfMatch } from '../../records/store/decisions.ts'
+import type { Expected } from '../../records/store/decisions.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { Access, Principal } from './access.ts'
 import type { Services } from './services.ts'
@@ -15,8 +15,8 @@ interface RequestFacts<A extends Access> {
   /** The client's address, as `trust proxy` sees it. */
   address: string
   userAgent: string
-  /** The versions that the client accepts to overwrite; the store compares and sets. */
-  ifMatch: IfMatch
+  /** The versions that the client accepts to overwrite, as `If-Match` names them; the store compares and sets. */
+  expected: Expected
   /**
    * An id for a document about to be created. Under an Idempotency-Key it is the same each time, so that a
    * repetition after a crash finds the document of the first attempt instead of making a second one.

@@ -1,5 +1,5 @@
 import { type TProperties, Type } from '@sinclair/typebox'
-import type { ClassKind } from '../../records/registered/kind.ts'
+import type { ClassKind, PlainOperation } from '../../records/registered/kind.ts'
 import type { Key, Range } from '../../records/registered/registered.ts'
 import { changeOf, Restoration } from '../../schemas/change.ts'
 import { id } from '../../schemas/common.ts'
@@ -10,14 +10,11 @@ import { type Operation, operation } from './operation.ts'
 import { recordId, requireSameId } from './parameters.ts'
 import type { PlainRecords, SavedRecord, Services } from './services.ts'
 
-/** What can be done with a record of a kind that is like any other. */
-type PlainOperation = 'list' | 'add' | 'get' | 'replace' | 'delete' | 'history' | 'restore'
-
 interface About {
   /** The clause of the specification that asks for them. */
   source: string
   /** Of these the specification says nothing. History and restoring never are in it. */
-  extra?: readonly PlainOperation[] | undefined
+  extra?: readonly PlainOperation[]
   /** Those that the kind has in its own way. */
   without?: readonly PlainOperation[]
   /** The name of the path's parameter for one record. */
@@ -170,8 +167,8 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
         const { id, ...rest } = body as Shown
         const key = keyOf(params)
         if (id !== undefined) requireSameId('id', String(id), key.id)
-        const { caller, ifMatch } = context
-        return versioned(await records(context).replace(caller, key, rest, { ifMatch }))
+        const { caller, expected } = context
+        return versioned(await records(context).replace(caller, key, rest, { expected }))
       },
     }),
   delete: ({ kind, paths, one, access, records, keyOf, about }) =>
@@ -184,7 +181,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       access: access.write,
       reply: [204],
       handle: ({ params }, context) =>
-        records(context).remove(context.caller, keyOf(params), { ifMatch: context.ifMatch }),
+        records(context).remove(context.caller, keyOf(params), { expected: context.expected }),
     }),
   history: ({ kind, paths, one, access, records, keyOf, about, represented }) =>
     list({
@@ -217,8 +214,8 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       reply: [200, kind.resource, 'versioned'],
       errors: ['RuleViolated', 'PreconditionFailed'],
       handle: async ({ params, body: { version } }, context) => {
-        const { caller, ifMatch } = context
-        return versioned(await records(context).restore(caller, keyOf(params), version, { ifMatch }))
+        const { caller, expected } = context
+        return versioned(await records(context).restore(caller, keyOf(params), version, { expected }))
       },
     }),
 }

@@ -9,16 +9,16 @@ type Handle = Operation['handle']
 
 /**
  * An operation's handler under supervision, for tests and development: its reply fits its schema, its errors are
- * declared, and a change looks at If-Match. A fault names the places and never the data.
+ * declared, and a change looks at the versions that are expected. A fault names the places and never the data.
  */
 export function supervised(operation: Operation): Handle {
   const { id, method, reply } = operation
   const check = reply[1] === undefined || reply[1] instanceof Raw ? undefined : checkOf(reply[1])
   return async (input, context) => {
-    const lookedAtIfMatch = watchIfMatch(context)
+    const lookedAtExpected = watchExpected(context)
     const result = await handled(operation, input, context)
-    if ((method === 'put' || method === 'delete') && !lookedAtIfMatch()) {
-      throw new Error(`${id} changes something without looking at ifMatch`)
+    if ((method === 'put' || method === 'delete') && !lookedAtExpected()) {
+      throw new Error(`${id} changes something without looking at the versions that are expected`)
     }
     if (check) requireValid(id, check, result instanceof Answer ? result.body : result)
     return result
@@ -35,14 +35,14 @@ async function handled(operation: Operation, ...about: Parameters<Handle>): Prom
   }
 }
 
-function watchIfMatch(context: Context): () => boolean {
-  const { ifMatch } = context
+function watchExpected(context: Context): () => boolean {
+  const { expected } = context
   let looked = false
   const get = () => {
     looked = true
-    return ifMatch
+    return expected
   }
-  Object.defineProperty(context, 'ifMatch', { get, enumerable: true })
+  Object.defineProperty(context, 'expected', { get, enumerable: true })
   return () => looked
 }
 

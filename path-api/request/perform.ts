@@ -121,11 +121,11 @@ async function guard(operation: Operation, input: Input, exchange: Exchange, spe
 
 /** @throws PreconditionRequired */
 function factsOf({ request, requestId }: Exchange, operation: Operation) {
-  const ifMatch = parseIfMatch(request.headers['if-match'])
-  if (operation.ifMatch === 'required' && ifMatch === undefined)
+  const expected = parseIfMatch(request.headers['if-match'])
+  if (operation.ifMatch === 'required' && expected === undefined)
     throw new ServiceError('PreconditionRequired')
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
-  return { requestId, address: request.ip ?? '', userAgent, ifMatch }
+  return { requestId, address: request.ip ?? '', userAgent, expected }
 }
 
 function samenessOf(

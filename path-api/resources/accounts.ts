@@ -71,11 +71,11 @@ export const account = [
     body: AccountUpdate,
     reply: [200, Account, 'versioned'],
     errors: ['RuleViolated', 'PasswordRequired', 'WrongPassword', 'AccountLocked', 'Conflict'],
-    handle: async ({ params, body }, { accounts, passwords, caller, principal, ifMatch }) => {
+    handle: async ({ params, body }, { accounts, passwords, caller, principal, expected }) => {
       const { currentPassword, ...change } = body
       if (change.email !== undefined && caller.userId === params.mvUid)
         await passwords.requireProof(params.mvUid, principal.sessionId, currentPassword)
-      const { account, version } = await accounts.update(caller, params.mvUid, change, ifMatch)
+      const { account, version } = await accounts.update(caller, params.mvUid, change, expected)
       return answer(account, { version })
     },
   }),
@@ -91,10 +91,10 @@ export const account = [
     reply: [204],
     errors: ['WrongPassword', 'RuleViolated', 'AccountLocked'],
     guarded: () => undefined,
-    handle: async ({ params, body }, { removals, passwords, caller, ifMatch }) => {
+    handle: async ({ params, body }, { removals, passwords, caller, expected }) => {
       if (caller.userId === params.mvUid)
         await passwords.confirm(params.mvUid, requirePassword(body.password))
-      await removals.remove(caller, params.mvUid, ifMatch)
+      await removals.remove(caller, params.mvUid, expected)
     },
   }),
   operation({

@@ -71,9 +71,9 @@ const operations: ((mount: Mount) => Operation)[] = [
       body: AddressUpdate,
       reply: [200, Address, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
-      handle: async ({ params, body: { addressId, ...body } }, { caller, profiles, ifMatch }) => {
+      handle: async ({ params, body: { addressId, ...body } }, { caller, profiles, expected }) => {
         requireSameId('addressId', addressId, params.addressId)
-        const updated = await profiles.addresses.update(caller, ownerOf(params), addressId, body, ifMatch)
+        const updated = await profiles.addresses.update(caller, ownerOf(params), addressId, body, expected)
         return answer(addressOf(updated), { version: updated.version })
       },
     }),
@@ -85,8 +85,8 @@ const operations: ((mount: Mount) => Operation)[] = [
       path: `${path}/address/{addressId}`,
       summary: `Delete an address ${whose}`,
       reply: [204],
-      handle: ({ params }, { caller, profiles, ifMatch }) =>
-        profiles.addresses.remove(caller, ownerOf(params), params.addressId, ifMatch),
+      handle: ({ params }, { caller, profiles, expected }) =>
+        profiles.addresses.remove(caller, ownerOf(params), params.addressId, expected),
     }),
 ]
 

@@ -85,8 +85,8 @@ function historyOf<W>({ name, what, path, former, ...kind }: Kind<W>): ((mount: 
         body: Restoration,
         reply: [200, kind.reply, 'versioned'],
         errors: ['RuleViolated', 'PreconditionFailed'],
-        handle: async ({ params, body: { version } }, { caller, carePlans, ifMatch }) =>
-          kind.answer(await kind.recordsOf(carePlans).restore(caller, keyOf(params), version, { ifMatch })),
+        handle: async ({ params, body: { version } }, { caller, carePlans, expected }) =>
+          kind.answer(await kind.recordsOf(carePlans).restore(caller, keyOf(params), version, { expected })),
       }),
   ]
 }

@@ -37,8 +37,8 @@ export const carePlanSettings = [
     limits: { bytes: 64 * 1024 },
     reply: [200, CarePlanSettings, 'versioned'],
     errors: ['PreconditionFailed'],
-    handle: async ({ params, body }, { caller, carePlans, ifMatch }) => {
-      const { settings, version } = await carePlans.settings.save(caller, placeOf(params), body, { ifMatch })
+    handle: async ({ params, body }, { caller, carePlans, expected }) => {
+      const { settings, version } = await carePlans.settings.save(caller, placeOf(params), body, { expected })
       return answer(settings, { version })
     },
   }),

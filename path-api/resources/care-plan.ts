@@ -79,10 +79,10 @@ export const carePlans = inBoth(
       body: CarePlan.replacement,
       reply: [200, CarePlanResource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
-      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
+      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, expected }) => {
         const { ehrId, careplanId } = params
         if (id !== undefined) requireSameId('id', id, careplanId)
-        return planAnswer(await carePlans.replace(caller, { id: careplanId, ehrId }, body, { ifMatch }))
+        return planAnswer(await carePlans.replace(caller, { id: careplanId, ehrId }, body, { expected }))
       },
     }),
   ({ base, of }) =>
@@ -97,8 +97,8 @@ export const carePlans = inBoth(
       body: ClosingWithContents,
       reply: [200, ClosedCarePlan, 'versioned'],
       errors: ['RuleViolated', 'PreconditionFailed'],
-      handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, ifMatch, again }) => {
-        const plan = await carePlans.close(caller, { id: careplanId, ehrId }, body, { ifMatch, again })
+      handle: async ({ params: { ehrId, careplanId }, body }, { caller, carePlans, expected, again }) => {
+        const plan = await carePlans.close(caller, { id: careplanId, ehrId }, body, { expected, again })
         const tasks = plan.goals.flatMap(({ tasks }) => tasks)
         return answerWith({ ...planOf(plan), open: openOf(plan.goals, tasks) }, plan, contentsOf(plan))
       },

@@ -76,9 +76,9 @@ const operations: ((mount: Mount) => Operation)[] = [
       body: ContactUpdate,
       reply: [200, Contact, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
-      handle: async ({ params, body: { contactId, ...body } }, { caller, profiles, ifMatch }) => {
+      handle: async ({ params, body: { contactId, ...body } }, { caller, profiles, expected }) => {
         requireSameId('contactId', contactId, params.contactId)
-        const updated = await profiles.contacts.update(caller, ownerOf(params), contactId, body, ifMatch)
+        const updated = await profiles.contacts.update(caller, ownerOf(params), contactId, body, expected)
         return answer(contactOf(updated), { version: updated.version })
       },
     }),
@@ -91,8 +91,8 @@ const operations: ((mount: Mount) => Operation)[] = [
       summary: `Delete a contact ${whose}`,
       description: 'When it was the primary one of its type, the oldest other one takes its place.',
       reply: [204],
-      handle: ({ params }, { caller, profiles, ifMatch }) =>
-        profiles.contacts.remove(caller, ownerOf(params), params.contactId, ifMatch),
+      handle: ({ params }, { caller, profiles, expected }) =>
+        profiles.contacts.remove(caller, ownerOf(params), params.contactId, expected),
     }),
 ]
 

@@ -95,7 +95,7 @@ export const ehrs = [
     source: 'Endpoints, Medical data',
     access: 'ehr:remove',
     reply: [204],
-    handle: ({ params: { ehrId } }, { caller, ehrs, ifMatch }) => ehrs.remove(caller, ehrId, ifMatch),
+    handle: ({ params: { ehrId } }, { caller, ehrs, expected }) => ehrs.remove(caller, ehrId, expected),
   }),
   operation({
     id: 'restoreEhr',

@@ -59,9 +59,9 @@ export const goals = [
         body: Goal.replacement,
         reply: [200, GoalResource, 'versioned'],
         errors: ['IdMismatch', 'RuleViolated'],
-        handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
+        handle: async ({ params, body: { id, ...body } }, { caller, carePlans, expected }) => {
           if (id !== undefined) requireSameId('id', id, params.goalId)
-          return goalAnswer(await carePlans.goals.replace(caller, keyOf(params), body, { ifMatch }))
+          return goalAnswer(await carePlans.goals.replace(caller, keyOf(params), body, { expected }))
         },
       }),
     ({ base, of }) =>
@@ -77,8 +77,8 @@ export const goals = [
         body: ClosingWithContents,
         reply: [200, ClosedGoal, 'versioned'],
         errors: ['RuleViolated', 'PreconditionFailed'],
-        handle: async ({ params, body }, { caller, carePlans, ifMatch, again }) => {
-          const goal = await carePlans.goals.close(caller, keyOf(params), body, { ifMatch, again })
+        handle: async ({ params, body }, { caller, carePlans, expected, again }) => {
+          const goal = await carePlans.goals.close(caller, keyOf(params), body, { expected, again })
           return answerWith({ ...goalOf(goal), open: openOf([], goal.tasks) }, goal, goal.tasks)
         },
       }),

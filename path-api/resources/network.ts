@@ -66,7 +66,7 @@ export const network = [
     path: one,
     summary: 'End a connection, or a request for one, for both sides',
     reply: [204],
-    handle: ({ params: { mvUid, connectionMvUid } }, { caller, profiles, ifMatch }) =>
-      profiles.connections.end(caller, mvUid, connectionMvUid, ifMatch),
+    handle: ({ params: { mvUid, connectionMvUid } }, { caller, profiles, expected }) =>
+      profiles.connections.end(caller, mvUid, connectionMvUid, expected),
   }),
 ]

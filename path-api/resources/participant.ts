@@ -101,10 +101,10 @@ const updating = ({ path, of }: Mount) =>
     body: ParticipationReplacement,
     reply: [200, ParticipationResource, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params, body: { participationId, ...body } }, { caller, carePlans, ifMatch }) => {
+    handle: async ({ params, body: { participationId, ...body } }, { caller, carePlans, expected }) => {
       const key = keyOf(params)
       if (participationId !== undefined) requireSameId('participationId', participationId, key.id)
-      return answerWith(await carePlans.participants.replace(caller, key, body, { ifMatch }))
+      return answerWith(await carePlans.participants.replace(caller, key, body, { expected }))
     },
   })
 
@@ -117,8 +117,8 @@ const archiving = ({ path, of }: Mount) =>
     source,
     access: 'plan:manage',
     reply: [204],
-    handle: ({ params }, { caller, carePlans, ifMatch }) =>
-      carePlans.participants.archive(caller, keyOf(params), { ifMatch }),
+    handle: ({ params }, { caller, carePlans, expected }) =>
+      carePlans.participants.archive(caller, keyOf(params), { expected }),
   })
 
 export const participants = mounted(mounts, listing, adding, showing, updating, archiving)

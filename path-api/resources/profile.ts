@@ -44,10 +44,10 @@ export const profile = [
     body: PersonUpdate,
     reply: [200, Person, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params: { mvUid }, body }, { caller, profiles, ifMatch }) => {
+    handle: async ({ params: { mvUid }, body }, { caller, profiles, expected }) => {
       const { id, picture: _, ...input } = body
       if (id !== undefined) requireSameId('id', id, mvUid)
-      const person = await profiles.persons.save(caller, mvUid, input, ifMatch)
+      const person = await profiles.persons.save(caller, mvUid, input, expected)
       return answer(personOf(person), { version: person.version })
     },
   }),
@@ -61,6 +61,7 @@ export const profile = [
     source,
     access: 'person',
     reply: [204],
-    handle: ({ params: { mvUid } }, { caller, profiles, ifMatch }) => profiles.remove(caller, mvUid, ifMatch),
+    handle: ({ params: { mvUid } }, { caller, profiles, expected }) =>
+      profiles.remove(caller, mvUid, expected),
   }),
 ]

@@ -88,10 +88,10 @@ export const relations = [
     body: RelationUpdate,
     reply: [200, Relation, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated'],
-    handle: async ({ params, body: { id, ...body } }, { caller, profiles, ifMatch }) => {
+    handle: async ({ params, body: { id, ...body } }, { caller, profiles, expected }) => {
       const number = relationNumberOf(params.relationId)
       if (id !== undefined) requireSameId('id', relationNumberOf(id), number)
-      const updated = await profiles.relations.update(caller, params.mvUid, number, body, ifMatch)
+      const updated = await profiles.relations.update(caller, params.mvUid, number, body, expected)
       return answer(relationOf(updated), { version: updated.version })
     },
   }),
@@ -102,7 +102,7 @@ export const relations = [
     path: one,
     summary: 'Delete a relation with its addresses and contacts',
     reply: [204],
-    handle: ({ params: { mvUid, relationId } }, { caller, profiles, ifMatch }) =>
-      profiles.removeRelation(caller, mvUid, relationNumberOf(relationId), ifMatch),
+    handle: ({ params: { mvUid, relationId } }, { caller, profiles, expected }) =>
+      profiles.removeRelation(caller, mvUid, relationNumberOf(relationId), expected),
   }),
 ]

@@ -46,9 +46,9 @@ export const session = [
     extra: true,
     access: 'user',
     reply: [204],
-    handle: async ({ params }, { sessions, principal, ifMatch }) => {
+    handle: async ({ params }, { sessions, principal, expected }) => {
       // A session has no versions, so that a condition on one cannot be met.
-      if (Array.isArray(ifMatch)) throw new ServiceError('PreconditionFailed')
+      if (Array.isArray(expected)) throw new ServiceError('PreconditionFailed')
       if (!(await sessions.end(principal.mvUid, params.sid))) throw new ServiceError('NotFound')
     },
   }),

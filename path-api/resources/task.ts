@@ -84,9 +84,9 @@ export const tasks = inBoth(
       body: Task.replacement,
       reply: [200, Task.resource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated'],
-      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, ifMatch }) => {
+      handle: async ({ params, body: { id, ...body } }, { caller, carePlans, expected }) => {
         if (id !== undefined) requireSameId('id', id, params.taskId)
-        const task = await carePlans.tasks.replace(caller, keyOf(params), body, { ifMatch })
+        const task = await carePlans.tasks.replace(caller, keyOf(params), body, { expected })
         return answer(taskOf(task), { version: task.version })
       },
     }),
@@ -101,8 +101,8 @@ export const tasks = inBoth(
       body: Closing,
       reply: [200, Task.resource, 'versioned'],
       errors: ['RuleViolated', 'PreconditionFailed'],
-      handle: async ({ params, body }, { caller, carePlans, ifMatch, again }) => {
-        const task = await carePlans.tasks.close(caller, keyOf(params), body, { ifMatch, again })
+      handle: async ({ params, body }, { caller, carePlans, expected, again }) => {
+        const task = await carePlans.tasks.close(caller, keyOf(params), body, { expected, again })
         return answer(taskOf(task), { version: task.version })
       },
     }),

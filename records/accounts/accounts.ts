@@ -3,7 +3,7 @@ import type { Account, AccountUpdate } from '../../schemas/account.ts'
 import type { AccountRole, AccountState } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { directRoles, setRole } from '../ehrs/rights/roles.ts'
-import type { IfMatch } from '../store/decisions.ts'
+import type { Expected } from '../store/decisions.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
 import { type Database, isDuplicate, together } from '../store/documents/database.ts'
 import { decodeCursor } from '../store/reading/cursor.ts'
@@ -90,11 +90,11 @@ export class Accounts {
    * Changes an account; a new address is only noted, and mailed a link.
    * @throws NotFound, Forbidden, PreconditionFailed, RuleViolated; Conflict when another one has the username
    */
-  async update(caller: Caller, mvUid: string, change: Change, ifMatch: IfMatch): Promise<Versioned> {
+  async update(caller: Caller, mvUid: string, change: Change, expected: Expected): Promise<Versioned> {
     requireAllowed(caller, mvUid, change)
     const email = change.email?.toLowerCase()
     const user = await together(this.#parts.database, (session) =>
-      this.#write(session, caller, mvUid, change, ifMatch),
+      this.#write(session, caller, mvUid, change, expected),
     ).catch(nameTaken)
     if (change.disabled) await this.#parts.sessions.endAll(mvUid)
     if (email !== undefined) await this.#changeEmail(user, email)
@@ -116,10 +116,10 @@ export class Accounts {
     )
   }
 
-  async #found(session: ClientSession, mvUid: string, ifMatch: IfMatch): Promise<User> {
+  async #found(session: ClientSession, mvUid: string, expected: Expected): Promise<User> {
     const user = await usersOf(this.#db).findOne({ _id: mvUid }, { session })
     if (!user) throw new ServiceError('NotFound')
-    requireVersion(user, ifMatch)
+    requireVersion(user, expected)
     return user
   }
 
@@ -128,10 +128,10 @@ export class Accounts {
     caller: Caller,
     mvUid: string,
     { name, language, username, roles, disabled }: Change,
-    ifMatch: IfMatch,
+    expected: Expected,
   ): Promise<User> {
     const { database, clock } = this.#parts
-    const user = await this.#found(session, mvUid, ifMatch)
+    const user = await this.#found(session, mvUid, expected)
     const set: Record<string, unknown> = { version: user.version + 1, _updated_at: clock() }
     const unset: Record<string, ''> = {}
     for (const [key, value] of Object.entries({ name, language, username })) {

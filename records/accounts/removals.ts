@@ -1,7 +1,7 @@
 import type { ClientSession } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { leaveRoles } from '../ehrs/rights/roles.ts'
-import type { IfMatch } from '../store/decisions.ts'
+import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { type Database, together } from '../store/documents/database.ts'
 import { forgetChanges } from '../store/writing/history.ts'
@@ -42,8 +42,8 @@ export class Removals {
   }
 
   /** Removes an account and what is the person's own; EHRs stay. @throws NotFound, PreconditionFailed */
-  async remove(caller: Caller, mvUid: string, ifMatch: IfMatch): Promise<void> {
-    await this.#remove(caller, mvUid, async (user) => requireVersion(user, ifMatch))
+  async remove(caller: Caller, mvUid: string, expected: Expected): Promise<void> {
+    await this.#remove(caller, mvUid, async (user) => requireVersion(user, expected))
   }
 
   /** Removes what somebody has begun and nobody has confirmed. @returns whether it was no more than that */

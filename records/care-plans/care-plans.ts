@@ -134,10 +134,10 @@ export class CarePlans {
     caller: Caller,
     key: Key,
     body: Omit<CarePlanReplacement, 'id'>,
-    { ifMatch }: Writing,
+    { expected }: Writing,
   ): Promise<PlanWithGoals> {
     const replaced = await replaceInTurn(this.#records, key.ehrId, body, (tx) =>
-      this.of.plans.replace(caller, key, body, { tx, ifMatch }),
+      this.of.plans.replace(caller, key, body, { tx, expected }),
     )
     return this.#withContents(caller, replaced)
   }
@@ -147,10 +147,10 @@ export class CarePlans {
    * @throws as replace; RuleViolated when it is closed already
    */
   close(caller: Caller, key: Key, closing: ClosingWithContents, options: Writing): Promise<PlanWithGoals> {
-    const { ifMatch } = options
+    const { expected } = options
     const close = () =>
       inTurn(this.#records, key.ehrId, async (tx) => {
-        const plan = await this.of.plans.close(caller, key, closing, { tx, ifMatch })
+        const plan = await this.of.plans.close(caller, key, closing, { tx, expected })
         const read = await planWithGoals(this.of, caller, plan, tx)
         const { status = 'COMPLETED', closeOpen } = closing
         if (!closeOpen) return read

@@ -36,10 +36,10 @@ export class Goals {
     caller: Caller,
     key: Key,
     body: Omit<GoalReplacement, 'id'>,
-    { ifMatch }: Writing,
+    { expected }: Writing,
   ): Promise<GoalWithTasks> {
     const replaced = await replaceInTurn(this.#records, key.ehrId, body, (tx) =>
-      this.#of.goals.replace(caller, key, body, { tx, ifMatch }),
+      this.#of.goals.replace(caller, key, body, { tx, expected }),
     )
     return this.#withContents(caller, replaced)
   }
@@ -49,10 +49,10 @@ export class Goals {
    * @throws as replace; RuleViolated when it is closed already
    */
   close(caller: Caller, key: Key, closing: ClosingWithContents, options: Writing): Promise<GoalWithTasks> {
-    const { ifMatch } = options
+    const { expected } = options
     const close = () =>
       inTurn(this.#records, key.ehrId, async (tx) => {
-        const goal = await this.#of.goals.close(caller, key, closing, { tx, ifMatch })
+        const goal = await this.#of.goals.close(caller, key, closing, { tx, expected })
         const read = await goalWithTasks(this.#of, caller, goal, tx)
         const { status = 'COMPLETED', closeOpen } = closing
         if (!closeOpen) return read

@@ -61,7 +61,7 @@ export class SettingsOfPlans {
     caller: Caller,
     { ehrId, carePlanId }: PlanPlace,
     settings: SettingsObject,
-    { ifMatch }: Writing,
+    { expected }: Writing,
   ): Promise<Settings> {
     const place = { ehrId, carePlanId }
     const saved = { ...place, json: JSON.stringify(settings) }
@@ -71,13 +71,13 @@ export class SettingsOfPlans {
         await takeTurn(this.#records, tx, ehrId)
         const { items } = await this.#store.list(caller, 'ofPlan', { where: place, limit: 1 }, { tx })
         const id = items[0]?.id
-        if (id === undefined && Array.isArray(ifMatch) && !ifMatch.includes(0)) {
+        if (id === undefined && Array.isArray(expected) && !expected.includes(0)) {
           throw new ServiceError('PreconditionFailed', { version: 0 })
         }
         const { version } =
           id === undefined
             ? await this.#store.create(caller, saved, permissions, { tx, id: carePlanId })
-            : await this.#store.update(caller, { id, ...place }, () => saved, { tx, ifMatch })
+            : await this.#store.update(caller, { id, ...place }, () => saved, { tx, expected })
         return { settings, version }
       }),
     )

@@ -3,7 +3,7 @@ import type { ClientSession, IndexDescription } from 'mongodb'
 import { Ehr } from '../../schemas/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type AuditEntry, listAccess } from '../store/audit/trail.ts'
-import type { IfMatch } from '../store/decisions.ts'
+import type { Expected } from '../store/decisions.ts'
 import { type Caller, isAdmin } from '../store/documents/caller.ts'
 import { isDuplicate } from '../store/documents/database.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
@@ -122,14 +122,14 @@ export class Ehrs {
    * So does a subject who does not agree to it.
    * @throws NotFound; Forbidden for one who does not govern it; PreconditionFailed
    */
-  async remove(caller: Caller, id: string, ifMatch: IfMatch): Promise<void> {
+  async remove(caller: Caller, id: string, expected: Expected): Promise<void> {
     const removal = inTransaction(this.#records, async (tx) => {
       const declines = isAdmin(caller) || (await waitsFor(this.#records, caller.userId, id, tx.session))
       const by = declines ? unrestricted(caller) : caller
       const ehr = await this.store.get(by, { id }, { tx })
       await this.#requireGoverning(by, ehr, 'delete')
       await removeSoftly(this.#records, tx, { ehrId: id, subjectId: ehr.subjectId })
-      await this.store.remove(by, { id }, { tx, ifMatch })
+      await this.store.remove(by, { id }, { tx, expected })
     })
     await this.#records.recentRemovals.remember(id, removal)
   }

@@ -4,7 +4,7 @@ import { SourceEnum } from '../../schemas/enum.ts'
 import { derived, time } from '../../schemas/forms/fields.ts'
 import { type AnyForms, forms } from '../../schemas/forms/forms.ts'
 import type { Violation } from '../../schemas/violation.ts'
-import { type ClassKind, kind, type Rules, type Values } from '../registered/kind.ts'
+import { type ClassKind, kind, type PlainOperation, type Rules, type Values } from '../registered/kind.ts'
 import type { Group, Said } from '../registered/timeline-line.ts'
 import type { OmhBody } from './omh.ts'
 import { ownUnits, type Quantity, quantityFields, quantityViolations, quantityWarnings } from './quantity.ts'
@@ -35,6 +35,8 @@ const warnings = derived(
 
 const byTime = { sort: 'timestamp', order: 'desc' } as const
 
+type Specified = readonly (PlainOperation | 'omh')[]
+
 interface Measurement {
   name: string
   /** What the path family calls it: below `/ehr/{ehrId}/procedure/`, in thresholds, timeline and graph. */
@@ -42,6 +44,8 @@ interface Measurement {
   noun: string
   description: string
   words: ClassKind['words']
+  /** What the specification has of it. */
+  specified?: Specified
   /** What is measured; each has a field for its unit, and one for the value in its own unit. */
   quantities?: Record<string, Quantity>
   /** Those quantities that the class family's clients may leave out. */
@@ -75,16 +79,19 @@ type MeasurementForms = Omit<AnyForms, 'record'> & {
 /** A kind of measurement in the table of kinds. */
 export interface MeasurementKind extends ClassKind {
   path: string
+  specified: Specified
   series: Readonly<Record<string, Series>>
   quantities: Record<string, Quantity>
   omh: OmhBody | undefined
 }
 
+export const isMeasurement = (kind: ClassKind): kind is MeasurementKind => 'series' in kind
+
 /** The fields of its own are any: a type made of them would have no end. */
 const formsOf = forms as unknown as (about: object) => MeasurementForms
 
 /** A kind of measurement: it is registered in a care plan, by the time at which it was taken. */
-export function measurement({ words, ...definition }: Measurement) {
+export function measurement({ words, specified = [], ...definition }: Measurement) {
   const {
     quantities = {},
     optional = [],
@@ -124,7 +131,7 @@ export function measurement({ words, ...definition }: Measurement) {
       },
     },
   )
-  return { ...measured, path, series, quantities, omh }
+  return { ...measured, path, specified, series, quantities, omh }
 }
 
 const seriesOfAll = (quantities: Record<string, Quantity>): Record<string, Series> =>
@@ -152,7 +159,11 @@ function said({ words, series, code, summary }: Saying, record: Values): Said {
   }
 }
 
-function rulesOf({ quantities = {}, rules = {}, warnings }: Omit<Measurement, 'words'>): Rules {
+function rulesOf({
+  quantities = {},
+  rules = {},
+  warnings,
+}: Pick<Measurement, 'quantities' | 'rules' | 'warnings'>): Rules {
   const all = Object.entries(quantities)
   const each = (judge: typeof quantityWarnings, values: Values) =>
     all.flatMap(([name, quantity]) => judge(quantity, name, values[name], values[`${name}Unit`]))

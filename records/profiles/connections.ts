@@ -3,7 +3,7 @@ import { ConnectionStateEnum } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Connection } from '../../schemas/network.ts'
 import { usersOf } from '../accounts/user/user.ts'
-import type { IfMatch } from '../store/decisions.ts'
+import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
@@ -67,10 +67,10 @@ export class Connections {
   }
 
   /** Ends a connection, or the request for one, for both sides. @throws NotFound; PreconditionFailed */
-  end(caller: Caller, mvUid: string, other: string, ifMatch: IfMatch): Promise<void> {
+  end(caller: Caller, mvUid: string, other: string, expected: Expected): Promise<void> {
     return inTransaction(this.#records, async (tx) => {
       await this.#takeTurns(tx, mvUid, other)
-      await this.store.remove(caller, { id: belongingId(mvUid, other) }, { tx, ifMatch })
+      await this.store.remove(caller, { id: belongingId(mvUid, other) }, { tx, expected })
       await this.store.remove(asOther(caller), { id: belongingId(other, mvUid) }, { tx })
     })
   }

@@ -1,6 +1,6 @@
 import type { ClientSession, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
-import type { IfMatch } from '../store/decisions.ts'
+import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { changeOf } from '../store/writing/history.ts'
 import { inTransaction, type Records } from '../store/writing/transaction.ts'
@@ -55,22 +55,22 @@ export class Profiles {
   }
 
   /** Removes a relation with its addresses and contacts. @throws NotFound; PreconditionFailed */
-  removeRelation(caller: Caller, mvUid: string, relationId: number, ifMatch: IfMatch): Promise<void> {
+  removeRelation(caller: Caller, mvUid: string, relationId: number, expected: Expected): Promise<void> {
     return inTransaction(this.#records, async (tx) => {
       await takeTurn(this.#records, tx, mvUid)
       const { id } = await this.relations.get(caller, mvUid, relationId, tx)
-      await this.relations.store.remove(caller, { id }, { tx, ifMatch })
+      await this.relations.store.remove(caller, { id }, { tx, expected })
       for (const belongings of [this.addresses, this.contacts])
         await belongings.removeAll(caller, tx, { mvUid, relationId })
     })
   }
 
   /** Removes a person with everything that is kept about them; the account stays. @throws NotFound; PreconditionFailed */
-  async remove(caller: Caller, mvUid: string, ifMatch: IfMatch): Promise<void> {
+  async remove(caller: Caller, mvUid: string, expected: Expected): Promise<void> {
     await this.persons.get(caller, mvUid)
     return inTransaction(this.#records, async (tx) => {
       const { version } = await this.persons.store.get(caller, { id: mvUid }, { tx })
-      if (Array.isArray(ifMatch) && !ifMatch.includes(version))
+      if (Array.isArray(expected) && !expected.includes(version))
         throw new ServiceError('PreconditionFailed', { version })
       await forgetPerson(this.#records.db, mvUid, tx.session)
       await noteRemoval(this.#records, tx, mvUid)

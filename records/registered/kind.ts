@@ -25,6 +25,9 @@ export interface Rules {
   derived?(values: Values): Record<string, unknown>
 }
 
+/** What can be done with a record of a kind that is like any other. */
+export type PlainOperation = 'list' | 'add' | 'get' | 'replace' | 'delete' | 'history' | 'restore'
+
 /** What every kind of record says about itself, whichever families have it. */
 export interface Kind extends Resource<TObject, string> {
   /** What it is called in a sentence, where people read it: `{ en: 'care plan', nl: 'zorgplan' }`. */

@@ -1,7 +1,7 @@
 import type { Static, TObject, TProperties } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { namesOf } from '../../schemas/forms/fields.ts'
-import type { IfMatch } from '../store/decisions.ts'
+import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf, PageQuery } from '../store/reading/listing.ts'
@@ -26,7 +26,7 @@ export interface Key {
 export interface Writing {
   /** Whether an earlier attempt of the same request may have done it. */
   again?: boolean
-  ifMatch?: IfMatch
+  expected?: Expected
   tx?: Transaction | undefined
 }
 
@@ -179,17 +179,17 @@ export class Registered<S extends TObject, L extends string> {
     caller: Caller,
     key: Key,
     change: (now: Saved<Static<S>>) => object,
-    { ifMatch, tx }: Writing,
+    { expected, tx }: Writing,
   ): Promise<Saved<Static<S>>> {
     return this.store.update(caller, storeKey(key), (now) => this.validated(now, change(now)), {
-      ifMatch,
+      expected,
       tx,
     })
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed */
-  remove(caller: Caller, key: Key, { ifMatch }: Writing): Promise<void> {
-    return this.store.remove(caller, storeKey(key), { ifMatch })
+  remove(caller: Caller, key: Key, { expected }: Writing): Promise<void> {
+    return this.store.remove(caller, storeKey(key), { expected })
   }
 
   /** Who changed it, when and what, newest first. @throws NotFound */
@@ -198,10 +198,10 @@ export class Registered<S extends TObject, L extends string> {
   }
 
   /** Brings back what a former version said. @throws as replace; NotFound for a version that is not known */
-  restore(caller: Caller, key: Key, version: number, { ifMatch }: Writing): Promise<Saved<Static<S>>> {
+  restore(caller: Caller, key: Key, version: number, { expected }: Writing): Promise<Saved<Static<S>>> {
     const rule = (now: Saved<Static<S>>, former: Saved<Static<S>>) =>
       this.validated(now, { ...(former as object), ...this.#staying(now) })
-    return this.store.restore(caller, storeKey(key), version, rule, { ifMatch })
+    return this.store.restore(caller, storeKey(key), version, rule, { expected })
   }
 
   /** What becomes of a record, with what follows from it. @throws RuleViolated */

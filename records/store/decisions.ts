@@ -13,8 +13,8 @@ import { accessesOf, type Key, type Resource, recordKeyOf } from './resource.ts'
 import { type Change, changedFields, changeOf } from './writing/history.ts'
 import type { Decision, Into } from './writing/writer.ts'
 
-/** The versions that the caller accepts to overwrite; `*`: any version, undefined: no condition. */
-export type IfMatch = readonly number[] | '*' | undefined
+/** The versions that the caller accepts to overwrite; any: there is one, undefined: no condition. */
+export type Expected = readonly number[] | 'any' | undefined
 
 /** What the writes of one resource come to, history and audit included, once the records are at hand. */
 export class Decisions<S extends TObject> {
@@ -63,9 +63,9 @@ export class Decisions<S extends TObject> {
     key: Key<Static<S>>,
     found: ParseDocument | null,
     change: (now: Saved<Static<S>>) => Static<S>,
-    { ifMatch, permissions }: { ifMatch: IfMatch; permissions: Permissions | undefined },
+    { expected, permissions }: { expected: Expected; permissions: Permissions | undefined },
   ): Decision<Saved<Static<S>>> {
-    const before = this.#writable(caller, key, ifMatch, found)
+    const before = this.#writable(caller, key, expected, found)
     const next = this.#next(before, change(this.#format.fromStored(before)), permissions)
     const updated = this.#format.fromStored(next)
     const changed = changedFields(before, next)
@@ -82,9 +82,9 @@ export class Decisions<S extends TObject> {
     caller: Caller,
     key: Key<Static<S>>,
     found: ParseDocument | null,
-    ifMatch: IfMatch,
+    expected: Expected,
   ): Decision<void> {
-    const before = this.#writable(caller, key, ifMatch, found)
+    const before = this.#writable(caller, key, expected, found)
     const removed = this.#format.fromStored(before)
     const change = { action: 'delete' as const, version: before.version + 1, before, changed: [] }
     return {
@@ -99,14 +99,14 @@ export class Decisions<S extends TObject> {
   #writable(
     caller: Caller,
     key: Key<Static<S>>,
-    ifMatch: IfMatch,
+    expected: Expected,
     found: ParseDocument | null,
   ): ParseDocument {
     if (!found || !isPermitted(found._rperm, caller) || !this.#fits(key, found))
       throw new ServiceError('NotFound')
     if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
     const { version } = found
-    if (Array.isArray(ifMatch) && !ifMatch.includes(version))
+    if (Array.isArray(expected) && !expected.includes(version))
       throw new ServiceError('PreconditionFailed', { version })
     return found
   }

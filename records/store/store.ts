@@ -2,7 +2,7 @@ import type { Static, TObject } from '@sinclair/typebox'
 import type { Collection, IndexDescription } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Access } from './audit/trail.ts'
-import { Decisions, type IfMatch } from './decisions.ts'
+import { Decisions, type Expected } from './decisions.ts'
 import { type Caller, type Permissions, permitted } from './documents/caller.ts'
 import { isDuplicate } from './documents/database.ts'
 import { newId } from './documents/ids.ts'
@@ -33,7 +33,7 @@ interface Read {
 }
 
 interface Conditional extends Joined {
-  ifMatch?: IfMatch
+  expected?: Expected
 }
 
 /** A change as the families see it. */
@@ -51,7 +51,7 @@ export type PastChange<T> = Omit<Change, '_id' | 'at' | 'before'> & { at: string
  *     const plan = await plans.create(caller, { ehrId, name }, { read: ['role:ehr-1-read'], write: ['role:ehr-1-write'] })
  *     await plans.get(caller, { id: plan.id, ehrId })
  *     await plans.list(caller, 'newest', { where: { ehrId, status: 'ACTIVE' }, limit: 100 })
- *     await plans.update(caller, { id: plan.id, ehrId }, (now) => ({ ...now, name: 'Other' }), { ifMatch: [1] })
+ *     await plans.update(caller, { id: plan.id, ehrId }, (now) => ({ ...now, name: 'Other' }), { expected: [1] })
  *     await plans.remove(caller, { id: plan.id, ehrId })
  */
 export class Store<S extends TObject, L extends string> {
@@ -162,17 +162,17 @@ export class Store<S extends TObject, L extends string> {
 
   /**
    * Replaces a record by what `change` makes of it; a field that is left out is removed. When another write comes in
-   * between, `change` is asked again about what that one left, unless `ifMatch` names versions.
+   * between, `change` is asked again about what that one left, unless `expected` names versions.
    * @throws NotFound; Forbidden for one who may only read; PreconditionFailed with the current version
    */
   async update(
     caller: Caller,
     key: Key<Static<S>>,
     change: (now: Saved<Static<S>>) => Static<S>,
-    { tx, ifMatch, permissions }: Conditional & { permissions?: Permissions } = {},
+    { tx, expected, permissions }: Conditional & { permissions?: Permissions } = {},
   ): Promise<Saved<Static<S>>> {
     return this.#write(caller, 'update', key, tx, (found) =>
-      this.#decisions.updated(caller, key, found, change, { ifMatch, permissions }),
+      this.#decisions.updated(caller, key, found, change, { expected, permissions }),
     )
   }
 
@@ -183,7 +183,7 @@ export class Store<S extends TObject, L extends string> {
     change: (now: Saved<Static<S>>) => Static<S>,
     tx: Transaction,
   ): Promise<Saved<Static<S>>[]> {
-    const free = { ifMatch: undefined, permissions: undefined }
+    const free = { expected: undefined, permissions: undefined }
     const writes = ids.map((id) => ({
       id,
       decide: (found: ParseDocument | null) => ({
@@ -197,9 +197,9 @@ export class Store<S extends TObject, L extends string> {
   }
 
   /** @throws as update */
-  async remove(caller: Caller, key: Key<Static<S>>, { tx, ifMatch }: Conditional = {}): Promise<void> {
+  async remove(caller: Caller, key: Key<Static<S>>, { tx, expected }: Conditional = {}): Promise<void> {
     await this.#write(caller, 'delete', key, tx, (found) =>
-      this.#decisions.removed(caller, key, found, ifMatch),
+      this.#decisions.removed(caller, key, found, expected),
     )
   }
 

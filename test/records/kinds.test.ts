@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { HomeVisit, homeVisits } from '../../docs/examples/home-visit.ts'
-import { PeakFlow, peakFlows } from '../../docs/examples/peak-flow.ts'
+import { PeakFlow } from '../../docs/examples/peak-flow.ts'
+import { operationsOf } from '../../path-api/resources/measurements.ts'
 import { contents, kinds } from '../../records/kinds.ts'
+import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { createFaults, derivedOf, validChange, validNew } from '../../records/registered/rules.ts'
 import { newPlace } from '../family-kinds.ts'
 import { ok } from '../harness/clients/path-client.ts'
@@ -76,7 +78,9 @@ describe('the examples of the guides', () => {
     assert.ok(!('percentOfBest' in PeakFlow.body.properties))
     assert.ok('percentOfBest' in PeakFlow.resource.properties)
     assert.deepEqual(
-      [...homeVisits, ...peakFlows].map(({ method, path, extra }) => [method, path, extra]),
+      [...homeVisits, ...operationsOf(PeakFlow as unknown as MeasurementKind)].map(
+        ({ method, path, extra }) => [method, path, extra],
+      ),
       [
         ...['/med/{ehrId}/homevisit', '/ehr/{ehrId}/procedure/peakflow'].flatMap((path, i) => {
           const one = `${path}/{${i === 0 ? 'homeVisitId' : 'compositionId'}}`

@@ -3,7 +3,7 @@ import type { Account } from '../../../schemas/account.ts'
 import type { AccountRole, AccountState } from '../../../schemas/enum.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import type { IfMatch } from '../../store/decisions.ts'
+import type { Expected } from '../../store/decisions.ts'
 
 /** An account as Parse Server keeps it, in so far as we look at it. */
 export interface User {
@@ -64,8 +64,8 @@ export function stateOf(user: User): AccountState {
 export const isDisabled = ({ _rperm }: Pick<User, '_rperm'>): boolean => _rperm?.length === 0
 
 /** @throws PreconditionFailed */
-export function requireVersion({ version }: User, ifMatch: IfMatch): void {
-  if (Array.isArray(ifMatch) && !ifMatch.includes(version))
+export function requireVersion({ version }: User, expected: Expected): void {
+  if (Array.isArray(expected) && !expected.includes(version))
     throw new ServiceError('PreconditionFailed', { version })
 }
 

@@ -177,7 +177,7 @@ export class Participants {
   #update(
     caller: Caller,
     key: Key,
-    { ifMatch }: Writing,
+    { expected }: Writing,
     change: (now: StoredParticipation, takesPartToo: boolean) => StoredFields,
   ): Promise<StoredParticipation> {
     return inTransaction(this.#records, async (tx) => {
@@ -188,7 +188,7 @@ export class Participants {
       const of = { carePlanId: key.carePlanId, mvUid: String(known?.mvUid) }
       const takesPartToo = await this.#takesPart(tx, { ...of, otherwiseThan: key.id })
       const next = (now: StoredParticipation) => this.#withNextChange(change(now, takesPartToo))
-      const updated = await this.#store.update(caller, key, next, { tx, ifMatch })
+      const updated = await this.#store.update(caller, key, next, { tx, expected })
       await takeTurn(this.#records, tx, key.ehrId)
       await this.#giveRoles(tx.session, updated)
       return updated

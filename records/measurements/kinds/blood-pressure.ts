@@ -31,6 +31,7 @@ export const BloodPressure = measurement({
   noun: 'blood-pressure measurement',
   description: 'A blood-pressure measurement',
   words: { en: 'blood pressure', nl: 'bloeddruk' },
+  specified: ['list', 'add', 'omh'],
   quantities: { systolic, diastolic },
   code: '85354-9',
   summary: 'condition',

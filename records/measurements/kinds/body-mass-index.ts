@@ -31,6 +31,7 @@ export const BodyMassIndex = measurement({
   description:
     'A body-mass index: weight and height, of which the service calculates it; or the bmi that a device told',
   words: { en: 'body mass index', nl: 'body mass index' },
+  specified: ['list', 'add', 'omh'],
   quantities: { weight, height },
   series: { bmi: seriesOf(bodyMassIndex) },
   summary: 'category',

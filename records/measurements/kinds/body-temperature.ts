@@ -41,6 +41,7 @@ export const BodyTemperature = measurement({
   noun: 'body-temperature measurement',
   description: 'A body-temperature measurement',
   words: { en: 'body temperature', nl: 'lichaamstemperatuur' },
+  specified: ['list', 'add'],
   quantities: { temperature },
   summary: 'band',
   fields: {

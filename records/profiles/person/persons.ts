@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { type PersonUpdate, personFields } from '../../../schemas/person.ts'
 import { usersOf } from '../../accounts/user/user.ts'
-import type { IfMatch } from '../../store/decisions.ts'
+import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Saved } from '../../store/documents/parse-format.ts'
 import { Store } from '../../store/store.ts'
@@ -47,17 +47,17 @@ export class Persons {
    * Saves the complete person, anew after a removal.
    * @throws PreconditionFailed, also when a version is expected and there is none
    */
-  async save(caller: Caller, mvUid: string, input: PersonInput, ifMatch: IfMatch): Promise<StoredPerson> {
+  async save(caller: Caller, mvUid: string, input: PersonInput, expected: Expected): Promise<StoredPerson> {
     const next = normalised(fields, input)
     const update = () =>
-      this.store.update(caller, { id: mvUid }, ({ picture }) => ({ ...next, picture }), { ifMatch })
+      this.store.update(caller, { id: mvUid }, ({ picture }) => ({ ...next, picture }), { expected })
     try {
       return await update()
     } catch (error) {
       if (!is(error, 'NotFound')) throw error
     }
     if (await this.#begin(mvUid)) return update()
-    if (ifMatch !== undefined) throw new ServiceError('PreconditionFailed')
+    if (expected !== undefined) throw new ServiceError('PreconditionFailed')
     const first = { ...next, picture: false }
     const permissions = sharedByConnection(mvUid)
     const create = (tx: Transaction) => this.store.create(caller, first, permissions, { tx, id: mvUid })

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Binary } from 'mongodb'
 import { PictureTypeEnum } from '../../../schemas/enum.ts'
-import type { IfMatch } from '../../store/decisions.ts'
+import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { Store } from '../../store/store.ts'
 import { inTransaction, type Records } from '../../store/writing/transaction.ts'
@@ -51,9 +51,9 @@ export class Pictures {
   }
 
   /** @throws NotFound; PreconditionFailed */
-  remove(caller: Caller, mvUid: string, ifMatch: IfMatch): Promise<void> {
+  remove(caller: Caller, mvUid: string, expected: Expected): Promise<void> {
     return inTransaction(this.#records, async (tx) => {
-      await this.store.remove(caller, { id: mvUid }, { tx, ifMatch })
+      await this.store.remove(caller, { id: mvUid }, { tx, expected })
       await this.#persons.notePicture(caller, mvUid, tx, false)
     })
   }

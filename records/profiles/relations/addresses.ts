@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { type AddressCreate, addressFields } from '../../../schemas/address.ts'
-import type { IfMatch } from '../../store/decisions.ts'
+import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Records } from '../../store/writing/transaction.ts'
 import { collections } from '../owner/collections.ts'
@@ -27,13 +27,13 @@ export class Addresses extends Belongings<typeof StoredAddress> {
   }
 
   /** @throws NotFound; PreconditionFailed */
-  update(caller: Caller, owner: Owner, id: string, input: AddressCreate, ifMatch: IfMatch) {
+  update(caller: Caller, owner: Owner, id: string, input: AddressCreate, expected: Expected) {
     const next = this.ofInput(owner, input)
-    return this.store.update(caller, keyOf(owner, id), () => next, { ifMatch })
+    return this.store.update(caller, keyOf(owner, id), () => next, { expected })
   }
 
   /** @throws NotFound; PreconditionFailed */
-  remove(caller: Caller, owner: Owner, id: string, ifMatch: IfMatch): Promise<void> {
-    return this.store.remove(caller, keyOf(owner, id), { ifMatch })
+  remove(caller: Caller, owner: Owner, id: string, expected: Expected): Promise<void> {
+    return this.store.remove(caller, keyOf(owner, id), { expected })
   }
 }

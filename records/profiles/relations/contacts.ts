@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { type ContactCreate, contactFields } from '../../../schemas/contact.ts'
-import type { IfMatch } from '../../store/decisions.ts'
+import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Where } from '../../store/reading/filter.ts'
 import type { Records, Transaction } from '../../store/writing/transaction.ts'
@@ -38,7 +38,7 @@ export class Contacts extends Belongings<typeof StoredContact> {
   }
 
   /** @throws NotFound; PreconditionFailed; RuleViolated for a value of another type */
-  async update(caller: Caller, owner: Owner, id: string, input: ContactCreate, ifMatch: IfMatch) {
+  async update(caller: Caller, owner: Owner, id: string, input: ContactCreate, expected: Expected) {
     requireFittingValue(input)
     const next = this.ofInput(owner, input)
     const key = keyOf(owner, id)
@@ -47,7 +47,7 @@ export class Contacts extends Belongings<typeof StoredContact> {
       return next
     }
     try {
-      return await this.store.update(caller, key, keepPlace, { ifMatch })
+      return await this.store.update(caller, key, keepPlace, { expected })
     } catch (error) {
       if (!(error instanceof ChangesPlace)) throw error
     }
@@ -55,15 +55,15 @@ export class Contacts extends Belongings<typeof StoredContact> {
       const before = await this.store.get(caller, key, { tx })
       const primary = await this.#settle(caller, tx, next, key.id)
       if (before.primary && before.type !== next.type) await this.#promoteOldest(caller, tx, before)
-      return this.store.update(caller, key, () => ({ ...next, primary }), { tx, ifMatch })
+      return this.store.update(caller, key, () => ({ ...next, primary }), { tx, expected })
     })
   }
 
   /** @throws NotFound; PreconditionFailed */
-  remove(caller: Caller, owner: Owner, id: string, ifMatch: IfMatch): Promise<void> {
+  remove(caller: Caller, owner: Owner, id: string, expected: Expected): Promise<void> {
     return this.inTurn(owner, async (tx) => {
       const before = await this.get(caller, owner, id, tx)
-      await this.store.remove(caller, keyOf(owner, id), { tx, ifMatch })
+      await this.store.remove(caller, keyOf(owner, id), { tx, expected })
       if (before.primary) await this.#promoteOldest(caller, tx, before)
     })
   }

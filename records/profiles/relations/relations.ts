@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { type RelationCreate, type RelationUpdate, relationFields } from '../../../schemas/relation.ts'
-import type { IfMatch } from '../../store/decisions.ts'
+import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Saved } from '../../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../../store/reading/listing.ts'
@@ -83,10 +83,10 @@ export class Relations {
     mvUid: string,
     relationId: number,
     input: Omit<RelationUpdate, 'id'>,
-    ifMatch: IfMatch,
+    expected: Expected,
   ) {
     const { id } = await this.get(caller, mvUid, relationId)
     const next = { ...normalised(fields, input), mvUid, relationId }
-    return this.store.update(caller, { id, mvUid }, () => next, { ifMatch })
+    return this.store.update(caller, { id, mvUid }, () => next, { expected })
   }
 }

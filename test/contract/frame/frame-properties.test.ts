@@ -21,7 +21,7 @@ describe('If-Match', () => {
   })
   it('is a list of tags, a star, or refused', () => {
     assert.equal(parseIfMatch(undefined), undefined)
-    assert.equal(parseIfMatch(' * '), '*')
+    assert.equal(parseIfMatch(' * '), 'any')
     assert.deepEqual(parseIfMatch('"abc", ""'), [])
     for (const header of ['', '3', '"3', '3"', '"3" "4"', ',', '"3",', '*, "3"', "'3'"]) {
       fails(() => parseIfMatch(header), 'MalformedRequest')

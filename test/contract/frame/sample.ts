@@ -52,8 +52,8 @@ const sampleOperations: Operation[] = [
     ifMatch: 'required',
     body: Note,
     reply: [200, Note, 'versioned'],
-    handle: ({ body }, { ifMatch }) => {
-      if (ifMatch !== '*' && !ifMatch?.includes(3))
+    handle: ({ body }, { expected }) => {
+      if (expected !== 'any' && !expected?.includes(3))
         throw new ServiceError('PreconditionFailed', { version: 3 })
       return answer(body, { version: 4 })
     },
@@ -98,8 +98,8 @@ const sampleOperations: Operation[] = [
     limits: { bytes: 100 },
     reply: [204],
     errors: ['RuleViolated'],
-    handle: ({ body: { type, bytes } }, { ifMatch }) => {
-      if (ifMatch) throw new ServiceError('PreconditionFailed', { version: 1 })
+    handle: ({ body: { type, bytes } }, { expected }) => {
+      if (expected) throw new ServiceError('PreconditionFailed', { version: 1 })
       if (type !== 'image/png' || bytes.length !== 3) throw new ServiceError('RuleViolated')
     },
   }),

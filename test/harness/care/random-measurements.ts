@@ -1,14 +1,12 @@
 import type { TSchema } from '@sinclair/typebox'
 import fc from 'fast-check'
-import { classes } from '../../../records/kinds.ts'
-import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
+import { CLASS_NAMES, classKind } from '../../../records/kinds.ts'
+import { isMeasurement, type MeasurementKind } from '../../../records/measurements/measurement.ts'
 import type { Quantity } from '../../../records/measurements/quantity.ts'
 import { convert, unitNames } from '../../../records/measurements/units.ts'
 
 /** Every kind of measurement in the table. */
-export const MEASUREMENTS = Object.values(classes as unknown as Record<string, MeasurementKind>).filter(
-  (kind) => 'omh' in kind,
-)
+export const MEASUREMENTS = CLASS_NAMES.map(classKind).filter(isMeasurement)
 
 type Sent = Record<string, unknown>
 

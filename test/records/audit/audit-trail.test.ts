@@ -50,7 +50,7 @@ describe('records/audit', () => {
       await opened.notes.list(stranger, 'newest', { where: { ehrId: 'e' }, limit: 5 })
       await opened.notes.list(subject, 'newest', { where: { ehrId: 'e' }, limit: 5 })
       await opened.notes.update(subject, { id, ehrId: 'e' }, (now) => now)
-      await opened.notes.update(subject, { id, ehrId: 'e' }, (now) => now, { ifMatch: [1] }).catch(() => {})
+      await opened.notes.update(subject, { id, ehrId: 'e' }, (now) => now, { expected: [1] }).catch(() => {})
       await opened.notes.remove(stranger, { id, ehrId: 'e' }).catch(() => {})
       await opened.notes.remove(subject, { id, ehrId: 'e' })
       assert.deepEqual((await seen('e')).sort(), [

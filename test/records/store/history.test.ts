@@ -110,7 +110,7 @@ describe('records/history', () => {
     await assert.rejects(opened.notes.restore(author, { id }, 9, former), is('NotFound'))
     await assert.rejects(opened.notes.restore(stranger, { id }, 1, former), is('NotFound'))
     await assert.rejects(
-      opened.notes.restore(author, { id }, 1, former, { ifMatch: [3] }),
+      opened.notes.restore(author, { id }, 1, former, { expected: [3] }),
       is('PreconditionFailed'),
     )
   })

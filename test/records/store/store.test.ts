@@ -148,22 +148,22 @@ describe('records/store', () => {
 
     it('refuses when the record is at no version that the caller names, and names the current one', async () => {
       const { id } = await add('e')
-      await notes.update(subject, { id }, (now) => now, { ifMatch: [7, 1] })
+      await notes.update(subject, { id }, (now) => now, { expected: [7, 1] })
       await assert.rejects(
-        notes.update(subject, { id }, (now) => now, { ifMatch: [1] }),
+        notes.update(subject, { id }, (now) => now, { expected: [1] }),
         (error: ServiceError) => {
           assert.deepEqual([error.error, error.version], ['PreconditionFailed', 2])
           return true
         },
       )
-      await assert.rejects(notes.remove(subject, { id }, { ifMatch: [] }), is('PreconditionFailed'))
-      await notes.remove(subject, { id }, { ifMatch: '*' })
+      await assert.rejects(notes.remove(subject, { id }, { expected: [] }), is('PreconditionFailed'))
+      await notes.remove(subject, { id }, { expected: 'any' })
     })
 
     it('lets exactly one of many win that name the same version', async () => {
       const { id } = await add('race')
       const writers = Array.from({ length: 20 }, (_, i) =>
-        notes.update(subject, { id }, (now) => ({ ...now, text: `${i}` }), { ifMatch: [1] }),
+        notes.update(subject, { id }, (now) => ({ ...now, text: `${i}` }), { expected: [1] }),
       )
       const results = await Promise.allSettled(writers)
       const won = results.filter(({ status }) => status === 'fulfilled')
@@ -195,7 +195,7 @@ describe('records/store', () => {
         (id: string) => notes.update(subject, { id }, next),
         (id: string) => notes.update(subject, { id }, refuse),
         (id: string) => notes.update(nurse, { id }, next),
-        (id: string) => notes.update(subject, { id }, next, { ifMatch: [3] }),
+        (id: string) => notes.update(subject, { id }, next, { expected: [3] }),
         () => notes.create(subject, { ehrId: 'mixed', text: '' }, permissions, { id: one }),
         () =>
           inTransaction(opened.records, async (tx) => {
