@@ -1,8 +1,9 @@
 import type { RequestHandler, Response } from 'express'
 import { waitsFor } from '../../records/ehrs/agreement.ts'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
-import { QUERY_MS, whenOverdue, withDeadline } from '../../records/store/reading/deadline.ts'
+import { countdown, QUERY_MS, whenOverdue } from '../../records/store/reading/deadline.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
+import { hurry, sharedSchema } from '../parse-server/adapter/request-database.ts'
 
 import { isOfAccounts } from './accounts/routes.ts'
 import { auditAnswer } from './audit/audit-answer.ts'
@@ -13,7 +14,7 @@ import { checkListFields, type ListQuery, readListQuery, readObjectQuery } from 
 import { newBudget, type QueryRules } from './query/where.ts'
 import { type Serves, servedClasses } from './request/classes.ts'
 import { checkJson } from './request/json.ts'
-import { code, type ParseRequest, Refusal } from './request/parse-request.ts'
+import { code, type ParseRequest, type ParseSchema, Refusal } from './request/parse-request.ts'
 import {
   isBatch,
   isList,
@@ -43,9 +44,11 @@ interface GateParts {
  */
 export function createGate({ open, records, spend, accounts }: GateParts): RequestHandler {
   const serves = servedClasses(open)
+  const shareSchema = sharedSchema<ParseSchema>()
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
     try {
+      if (!open) shareSchema(req.config.database)
       const parts = await partsOf(req)
       await limit(req, res, parts.length, spend)
       admit(req, parts, { open, serves })
@@ -57,12 +60,11 @@ export function createGate({ open, records, spend, accounts }: GateParts): Reque
         await letRemove(req, records)
         auditAnswer(req, res, asked, records)
       }
-      await inTime(parts, res, async () => {
-        if (queries[0]?.distinct !== undefined)
-          res.json(await distinctValues(req, parts[0]?.className ?? '', queries[0]))
-        else if (open) next()
-        else accounts(request, res, next)
-      })
+      endInTime(req, parts, res)
+      if (queries[0]?.distinct !== undefined)
+        res.json(await distinctValues(req, parts[0]?.className ?? '', queries[0]))
+      else if (open) next()
+      else accounts(request, res, next)
     } catch (error) {
       if (!(error instanceof Refusal)) return next(error)
       if (error.status === 405) res.set('Allow', 'POST')
@@ -83,13 +85,13 @@ async function limit(
 }
 
 /** Queries end in time, and their client is told; writes are finished. */
-function inTime(parts: RequestPart[], res: Response, work: () => Promise<void>): Promise<void> {
-  if (!parts.some((part) => isList(part) || isRetrieval(part))) return work()
+function endInTime({ config }: ParseRequest, parts: RequestPart[], res: Response): void {
+  if (!parts.some((part) => isList(part) || isRetrieval(part))) return
   res.once(
     'close',
     whenOverdue(QUERY_MS, () => res.status(408).json({ code: code.timeout })),
   )
-  return withDeadline(QUERY_MS, work)
+  hurry(config.database, countdown(QUERY_MS))
 }
 
 /** @throws Refusal for who may not ask, and for what nobody may ask */

@@ -76,7 +76,7 @@ const timely = (
   { method, deadlineMs = QUERY_MS }: Operation,
   handle: Operation['handle'],
 ): Operation['handle'] =>
-  method === 'get' ? (input, context) => inTime(deadlineMs, () => handle(input, context)) : handle
+  method === 'get' ? (input, context) => inTime(deadlineMs, async () => handle(input, context)) : handle
 
 /** @throws NotAcceptable */
 function requireAcceptable(request: Request, { reply: [, body] }: Operation): void {

@@ -1,3 +1,4 @@
+import { AUDIT_MS } from '../../records/store/audit/trail.ts'
 import { AccessEntry } from '../../schemas/access-entry.ts'
 import { list, pageAs } from '../operation/list.ts'
 
@@ -10,7 +11,7 @@ export const audit = [
     source: 'EHR data: every access is recorded, and the subject reads it',
     extra: true,
     access: 'ehr:subject',
-    deadlineMs: 15_000,
+    deadlineMs: AUDIT_MS,
     item: AccessEntry,
     handle: async ({ params: { ehrId }, page }, { caller, ehrs }) => {
       const found = await ehrs.accesses(caller, ehrId, page)

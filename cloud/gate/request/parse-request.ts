@@ -1,9 +1,10 @@
 import type { Request } from 'express'
+import type { RequestDatabase } from '../../parse-server/adapter/request-database.ts'
 
 /** What Parse has added to a request by the time that the gate sees it. */
 export interface ParseRequest extends Request {
   config: {
-    database: { loadSchema(): Promise<ParseSchema> }
+    database: RequestDatabase<ParseSchema>
     serverURL: string
     publicServerURL: string
     requestComplexity: { batchRequestLimit: number }
@@ -14,7 +15,7 @@ export interface ParseRequest extends Request {
   originalMethod?: string
 }
 
-interface ParseSchema {
+export interface ParseSchema {
   getOneSchema(className: string): Promise<{ fields: Record<string, { type: string }> }>
   /** With the protected fields of the options merged in. */
   getClassLevelPermissions(className: string): { protectedFields?: Record<string, string[]> } | undefined

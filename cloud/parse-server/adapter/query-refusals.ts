@@ -1,6 +1,6 @@
 import { isOverdue } from '../../../records/store/reading/deadline.ts'
 
-type Ask = (...args: never[]) => Promise<unknown>
+type Ask = (this: unknown, ...args: never[]) => Promise<unknown>
 
 /** The queries of Parse Server's storage adapter. */
 export type AskedAdapter = Record<'find' | 'count' | 'distinct', Ask>
@@ -19,7 +19,9 @@ export function tellRefusals(adapter: AskedAdapter, ParseError: ErrorClass): voi
     return error
   }
   for (const name of ['find', 'count', 'distinct'] as const) {
-    const ask = adapter[name].bind(adapter)
-    adapter[name] = (...args) => ask(...args).catch((error: unknown) => Promise.reject(told(error)))
+    const ask = adapter[name]
+    adapter[name] = function (...args) {
+      return ask.apply(this, args).catch((error: unknown) => Promise.reject(told(error)))
+    }
   }
 }

@@ -5,7 +5,13 @@ import { documentsOf } from '../../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 
 type Found = Record<string, unknown> & { objectId: string; _wperm?: string[] }
-type Find = (className: string, schema: unknown, query: object, options: object) => Promise<Found[]>
+type Find = (
+  this: unknown,
+  className: string,
+  schema: unknown,
+  query: object,
+  options: object,
+) => Promise<Found[]>
 
 /** How Parse Server turns a document into an object; it takes the permissions out of the document. */
 export type ToObject = (className: string, document: object, schema: unknown) => Found
@@ -17,6 +23,8 @@ const mostRemembered = 1000
 const ofOne = { sort: {}, caseInsensitive: false }
 const isOfOne = (options: object): boolean => JSON.stringify(options) === JSON.stringify(ofOne)
 
+const keyOf = (className: string, objectId: unknown): string => `${className}$${objectId}`
+
 /** The read whose result Parse Server only counts. */
 const isPermissionCheck = (options: object): boolean => Object.keys(options).join() === 'readPreference'
 
@@ -27,7 +35,7 @@ const isPermissionCheck = (options: object): boolean => Object.keys(options).joi
  * keeps what was read: it is told here.
  */
 export function readOnce(adapter: { find: Find; database: Db }, toObject: ToObject): LastRead {
-  const find = adapter.find.bind(adapter)
+  const { find } = adapter
   const lookups = new Map<string, Lookup<ParseDocument>>()
   const remembered = new Map<string, ParseDocument>()
 
@@ -48,22 +56,22 @@ export function readOnce(adapter: { find: Find; database: Db }, toObject: ToObje
     const document = await lookupIn(className)(objectId)
     if (!document) return []
     if (remembered.size >= mostRemembered) remembered.delete(remembered.keys().next().value ?? '')
-    remembered.set(`${className}$${objectId}`, document)
+    remembered.set(keyOf(className, objectId), document)
     return [toObject(className, structuredClone(document), schema)]
   }
 
-  adapter.find = async (className, schema, query, options) => {
+  adapter.find = async function (className, schema, query, options) {
     const { objectId, _wperm: wanted, ...more } = query as { objectId?: unknown; _wperm?: { $in: unknown[] } }
     const isOne = typeof objectId === 'string' && Object.keys(more).length === 0 && !className.startsWith('_')
     if (isOne && !wanted && isOfOne(options)) return readOne(className, schema, objectId)
-    if (!isOne || !wanted || !isPermissionCheck(options)) return find(className, schema, query, options)
-    const permitted = remembered.get(`${className}$${objectId}`)?._wperm
-    if (!permitted) return find(className, schema, query, options)
+    const permitted =
+      isOne && wanted && isPermissionCheck(options) && remembered.get(keyOf(className, objectId))?._wperm
+    if (!permitted) return find.call(this, className, schema, query, options)
     return permitted.some((who) => wanted.$in.includes(who)) ? [{ objectId }] : []
   }
 
   return (className, objectId) => {
-    const key = `${className}$${objectId}`
+    const key = keyOf(className, objectId)
     const document = remembered.get(key)
     remembered.delete(key)
     return document

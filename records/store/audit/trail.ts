@@ -120,6 +120,10 @@ function signRegularly({ db, key, clock, onFault }: AuditOptions, instance: numb
   }
 }
 
+/** How long a look at the audit may take. */
+export const AUDIT_MS = 15_000
+const atLeisure = { maxTimeMS: AUDIT_MS }
+
 /**
  * Who saw and changed an EHR's data, newest first: the subject's view. What was asked of many EHRs at once is in it too.
  * @throws MalformedRequest for a cursor that it did not give out
@@ -129,13 +133,13 @@ export async function listAccess(db: Db, ehrId: string, page: PageOf): Promise<P
   const kept = [{ ehrId }, { ehrId: { $in: await scopesWith(db, [ehrId]) } }]
   const pages = kept.map((where) =>
     entriesOf(db)
-      .find({ ...where, ...from })
+      .find({ ...where, ...from }, atLeisure)
       .sort({ at: -1, _id: -1 })
       .limit(page.limit + 1)
       .toArray(),
   )
   const found = (await Promise.all(pages)).flat().sort(newestFirst)
-  const counts = page.count ? kept.map((where) => entriesOf(db).countDocuments(where)) : undefined
+  const counts = page.count ? kept.map((where) => entriesOf(db).countDocuments(where, atLeisure)) : undefined
   const total = counts && (await Promise.all(counts)).reduce((sum, one) => sum + one)
   return paged('audit', found, page.limit, ({ at, _id }) => ({ value: at, id: _id }), total)
 }
