@@ -24,7 +24,8 @@ const usage = `Usage: npm run fuzz [-- <options>]
 
 Tries a service of its own, as in production and on data of its own, with requests made of its OpenAPI document and of
 the classes: such as clients send, and such with something wrong. Ends with 1 when there are findings: a 5xx, no answer
-within 5 s, a refusal that is no JSON, an error in the log, something shown or changed that belongs to somebody else.
+within 5 s, a refusal that is no JSON, an error in the log, something shown or changed that belongs to somebody else. Ctrl-C ends
+it early, with its summary.
 
   --seconds N     how long at most (${values.seconds})
   --requests N    how many requests at most (no limit)
@@ -63,6 +64,7 @@ async function main(): Promise<void> {
   })
   const run = new Run(tried, findings, plan)
   progress = new Progress(plan.seconds, () => ({ requests: run.tally.requests, findings: findings.count }))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => run.end())
   try {
     await run.perform(admin)
     progress.end()

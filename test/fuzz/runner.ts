@@ -60,6 +60,11 @@ export class Run {
     }
   }
 
+  /** Asks nothing more: what has been found is summed up. */
+  end(): void {
+    this.#over = true
+  }
+
   #listen(): void {
     this.#tried.onOutput((line) => {
       const finding = judgeLine(line, this.#asked)
