@@ -4,11 +4,14 @@ import { CarePlan, Goal, Task } from './care-plans/contents/plan-kinds.ts'
 import { Participation } from './care-plans/participants/participants.ts'
 import { PlanSettings } from './care-plans/settings.ts'
 import { Event } from './events/event.ts'
+import { Hads } from './measurements/kinds/anxiety-and-depression.ts'
+import { Acq } from './measurements/kinds/asthma-control.ts'
 import { BloodGlucose } from './measurements/kinds/blood-glucose.ts'
 import { BloodPressure } from './measurements/kinds/blood-pressure.ts'
 import { BodyMassIndex } from './measurements/kinds/body-mass-index.ts'
 import { BodyTemperature } from './measurements/kinds/body-temperature.ts'
 import { BodyWeight } from './measurements/kinds/body-weight.ts'
+import { Dsmq } from './measurements/kinds/diabetes-self-management.ts'
 import { HeartRate } from './measurements/kinds/heart-rate.ts'
 import { OxygenSaturation } from './measurements/kinds/oxygen-saturation.ts'
 import { type ClassKind, type Kind, kind } from './registered/kind.ts'
@@ -40,6 +43,9 @@ export const classes = {
   HeartRate,
   OxygenSaturation,
   BloodGlucose,
+  Acq,
+  Hads,
+  Dsmq,
 } satisfies Record<string, object>
 
 export type ClassName = keyof typeof classes

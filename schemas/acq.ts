@@ -26,6 +26,13 @@ export const AcqParams = closed(
     fev1PercentPredicted: Type.Optional(
       Type.Number({ exclusiveMinimum: 0, maximum: 250, description: 'FEV1, % of predicted; answers item 7' }),
     ),
+    age: Type.Optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 150,
+        description: 'Age in years, when it is known: from 6 to 17 other limits are used',
+      }),
+    ),
   },
 )
 export type AcqParams = Static<typeof AcqParams>

@@ -3,31 +3,35 @@ import { type Collection, type IndexDescription, MongoServerError } from 'mongod
 import type { PlainRecords, Services } from '../path-api/operation/services.ts'
 import type { SendMail } from '../records/accounts/user/mails.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
+import { CarePlanTemplates } from '../records/care-plans/templates/templates.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { Events } from '../records/events/events.ts'
 import { CLASS_NAMES, classKind, contents } from '../records/kinds.ts'
+import { Compared } from '../records/measurements/compared.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
+import { TextPacks } from '../records/questionnaires/text-packs.ts'
+import type { ClassKind } from '../records/registered/kind.ts'
 import { type Holders, Registered } from '../records/registered/registered.ts'
 import { removeEntriesBefore } from '../records/store/audit/checkpoint.ts'
 import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
 import { type Loop, periodically } from '../records/store/batching/periodically.ts'
 import { RecentRemovals } from '../records/store/writing/recent-removals.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
-import { openCarePlanTemplates } from './care-plan-templates.ts'
 import type { Config } from './config/config.ts'
 import type { Connection } from './database/connection.ts'
+import { jsonFilesIn } from './json-files.ts'
 import type { Log } from './telemetry/log.ts'
 
 export interface RecordServices {
   records: Records
-  services: Pick<Services, 'profiles' | 'ehrs' | 'carePlans' | 'events' | 'recordsOf'>
+  services: Pick<Services, 'profiles' | 'ehrs' | 'carePlans' | 'events' | 'textPacks' | 'recordsOf'>
   close(): Promise<void>
 }
 
 /** Opens the audit and what the path family keeps its records in, and makes their indexes. */
 export async function openRecords(
   { client, db }: Pick<Connection, 'client' | 'db'>,
-  config: Pick<Config, 'auditKey' | 'auditDays' | 'carePlanTemplates'>,
+  config: Pick<Config, 'auditKey' | 'auditDays' | 'carePlanTemplates' | 'textPacks'>,
   log: Log,
   sendMail: SendMail,
 ): Promise<RecordServices> {
@@ -37,10 +41,11 @@ export async function openRecords(
   const oldEntries = removeOldEntries(db, config, log)
   const records: Records = { client, db, clock, audit, contents, recentRemovals: new RecentRemovals() }
   const ehrs = new Ehrs(records)
-  const templates = openCarePlanTemplates(config.carePlanTemplates)
+  const templates = new CarePlanTemplates(jsonFilesIn(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
+  const textPacks = new TextPacks(jsonFilesIn(config.textPacks, 'TEXT_PACKS'))
   const carePlans = new CarePlans(records, ehrs, sendMail, templates)
   const events = new Events(records, carePlans.holders)
-  const own = { profiles: new Profiles(records), ehrs, carePlans, events }
+  const own = { profiles: new Profiles(records), ehrs, carePlans, events, textPacks }
   const registered = registeredRecords(records, carePlans.holders, [events, ...Object.values(carePlans.of)])
   const services = { ...own, recordsOf: ({ name }: { name: string }) => registered.get(name) as PlainRecords }
   const needed = [own.profiles, carePlans, ...registered.values()].flatMap((service) => service.indexes())
@@ -66,9 +71,11 @@ function registeredRecords(
   own: readonly unknown[],
 ): Map<string, Registered<TObject, string>> {
   const given = new Map((own as Registered<TObject, string>[]).map((one) => [one.kind.name, one]))
-  return new Map(
-    CLASS_NAMES.map((name) => [name, given.get(name) ?? new Registered(records, classKind(name), holders)]),
-  )
+  const opened = (kind: ClassKind) =>
+    kind.comparison
+      ? new Compared(records, kind, holders, kind.comparison)
+      : new Registered(records, kind, holders)
+  return new Map(CLASS_NAMES.map((name) => [name, given.get(name) ?? opened(classKind(name))]))
 }
 
 /** MongoDB's IndexKeySpecsConflict. */

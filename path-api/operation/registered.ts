@@ -3,7 +3,9 @@ import type { ClassKind, PlainOperation } from '../../records/registered/kind.ts
 import type { Key, Range } from '../../records/registered/registered.ts'
 import { changeOf, Restoration } from '../../schemas/change.ts'
 import { id } from '../../schemas/common.ts'
+import { pathName, toPath } from '../../schemas/forms/fields.ts'
 import { type Answer, answer } from '../answer/answer.ts'
+import { taggedWith } from '../answer/etag.ts'
 import { fieldsOf } from '../answer/representation.ts'
 import { list, pageAs } from './list.ts'
 import { type Operation, operation } from './operation.ts'
@@ -45,7 +47,7 @@ interface Made {
   keyOf(params: object): Key
   about(what: PlainOperation): { source: string; description?: string; extra?: true }
   represented(record: object): Shown
-  versioned(record: SavedRecord): Answer<Shown, { version: number }>
+  versioned(record: SavedRecord, location?: string): Answer<Shown, { version: number }>
 }
 
 /**
@@ -56,9 +58,10 @@ interface Made {
 export function registered(kind: ClassKind, path: string, about: About): Operation[] {
   const { source, parameter, descriptions = {}, without = [], extra = [] } = about
   const ofEhr = kind.registeredIn === 'EHR'
+  const named = toPath(kind.fields)
   const represent = (record: object) =>
     fieldsOf(kind.resource.properties, {
-      ...record,
+      ...named(record),
       compositionId: (record as Shown).id,
       links: linksOf(record as Shown, path),
     }) as Shown
@@ -79,7 +82,7 @@ export function registered(kind: ClassKind, path: string, about: About): Operati
       ...((extra.includes(what) || BEYOND.includes(what)) && { extra: true }),
     }),
     represented: represent,
-    versioned: (record) => answer(represent(record), { version: record.version }),
+    versioned: (record, location) => answer(represent(record), headOf(record, location)),
   }
   return (Object.keys(plain) as PlainOperation[])
     .filter((what) => !without.includes(what))
@@ -93,6 +96,13 @@ function linksOf({ id, ehrId, carePlanId }: Shown, path: string) {
   const plan = carePlanId === undefined ? {} : { carePlan: `/ehr/${ehrId}/careplan/${carePlanId}` }
   return { self, collection, history: `${self}/history`, ...plan }
 }
+
+/** What is told of other records has its part in the ETag. */
+const headOf = ({ version, others }: SavedRecord, location: string | undefined) => ({
+  version,
+  ...(location !== undefined && { location }),
+  ...(others && { headers: { etag: taggedWith(version, others) } }),
+})
 
 /** Of these no clause of the specification speaks. */
 const BEYOND: readonly PlainOperation[] = ['history', 'restore']
@@ -122,7 +132,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
         return pageAs(found, represented)
       },
     }),
-  add: ({ kind, paths, one, access, records, about, represented }) =>
+  add: ({ kind, paths, one, access, records, about, versioned }) =>
     operation({
       ...about('add'),
       id: `add${kind.name}`,
@@ -137,7 +147,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
         const ehrId = textIn(params, 'ehrId')
         const record = await records(context).create(context.caller, { ehrId }, body, context.newId())
         const location = `${paths.all.replace('{ehrId}', ehrId)}/${record.id}`
-        return answer(represented(record), { version: record.version, location })
+        return versioned(record, location)
       },
     }),
   get: ({ kind, paths, one, access, records, keyOf, about, versioned }) =>
@@ -197,7 +207,9 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
         return pageAs(found, ({ before, changed, announced = false, ...change }) => ({
           ...change,
           announced,
-          changed: changed.filter((name) => name in kind.resource.properties),
+          changed: changed
+            .map((name) => pathName(kind.fields, name))
+            .filter((name) => name in kind.resource.properties),
           before: before && represented(before),
         }))
       },

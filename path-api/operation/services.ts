@@ -10,6 +10,7 @@ import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
+import type { TextPacks } from '../../records/questionnaires/text-packs.ts'
 import type { Key, Range, Writing } from '../../records/registered/registered.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { Page, PageOf } from '../../records/store/reading/listing.ts'
@@ -19,6 +20,8 @@ import type { JsonWebKey } from '../../schemas/login.ts'
 export interface SavedRecord {
   id: string
   version: number
+  /** Those of which it tells something, too. */
+  others?: readonly { id: string; version: number }[]
 }
 
 /** The records of a kind, whatever their fields. */
@@ -60,6 +63,8 @@ export interface Services {
   /** The care plans of the EHRs, with their goals and tasks. */
   carePlans: CarePlans
   events: Events
+  /** The texts of the questionnaires. */
+  textPacks: TextPacks
   /** The records of any kind that is registered in EHRs, in so far as they are like any other's. */
   recordsOf(kind: { name: string }): PlainRecords
 }

@@ -3,8 +3,16 @@ import { closed, Links, text } from '../../schemas/common.ts'
 import { SourceEnum } from '../../schemas/enum.ts'
 import { derived, time } from '../../schemas/forms/fields.ts'
 import { type AnyForms, forms } from '../../schemas/forms/forms.ts'
+import { shownForm } from '../../schemas/forms/path-form.ts'
 import type { Violation } from '../../schemas/violation.ts'
-import { type ClassKind, kind, type PlainOperation, type Rules, type Values } from '../registered/kind.ts'
+import {
+  type ClassKind,
+  type Comparison,
+  kind,
+  type PlainOperation,
+  type Rules,
+  type Values,
+} from '../registered/kind.ts'
 import type { Group, Said } from '../registered/timeline-line.ts'
 import type { OmhBody } from './omh.ts'
 import { ownUnits, type Quantity, quantityFields, quantityViolations, quantityWarnings } from './quantity.ts'
@@ -66,6 +74,7 @@ interface Measurement {
   omh?: OmhBody
   /** What is unusual about it, beside its quantities. */
   warnings?(values: Values): Violation[]
+  comparison?: Comparison
   /** Of the optional ones those that the path family demands. */
   requiredInPath?: readonly string[]
   /** Needed when the examples of the fields do not fit together. */
@@ -91,17 +100,8 @@ export const isMeasurement = (kind: ClassKind): kind is MeasurementKind => 'seri
 const formsOf = forms as unknown as (about: object) => MeasurementForms
 
 /** A kind of measurement: it is registered in a care plan, by the time at which it was taken. */
-export function measurement({ words, specified = [], ...definition }: Measurement) {
-  const {
-    quantities = {},
-    optional = [],
-    fields = {},
-    rules: _,
-    warnings: __,
-    omh,
-    path,
-    ...about
-  } = definition
+export function measurement({ words, specified = [], comparison, omh, path, ...definition }: Measurement) {
+  const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...about } = definition
   const series = definition.series ?? seriesOfAll(quantities)
   const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
@@ -116,11 +116,12 @@ export function measurement({ words, specified = [], ...definition }: Measuremen
   })
   const { properties, $id = '' } = made.resource
   const compositionId = { ...properties.id, description: 'The same id, as that of a composition' } as TSchema
-  const shown = { ...properties, compositionId, links: Links }
+  const shown = { ...properties, compositionId, ...shownForm(comparison?.fields ?? {}), links: Links }
   const measured = kind(
     { ...made, resource: closed($id, about.description, shown) },
     {
       words,
+      comparison,
       rules: rulesOf(definition),
       lists: { ofEhr: { by: ['ehrId'], ...byTime }, ofPlan: { by: ['carePlanId'], ...byTime } },
       timeline: {
@@ -179,8 +180,12 @@ function rulesOf({
     ],
     derived: (values) => ({
       ...ownUnits(quantities, values),
-      ...rules.derived?.(values),
+      ...known(rules.derived?.(values)),
       warnings: [...each(quantityWarnings, values), ...(warnings?.(values) ?? [])],
     }),
   }
 }
+
+/** What is null is not kept. */
+const known = (values: Values = {}): Values =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null))

@@ -1,4 +1,4 @@
-import type { Static, TObject } from '@sinclair/typebox'
+import type { Static, TObject, TProperties } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import type { Language } from '../../schemas/code-lists.ts'
 import type { AnyForms, RegisteredIn } from '../../schemas/forms/forms.ts'
@@ -28,6 +28,17 @@ export interface Rules {
 /** What can be done with a record of a kind that is like any other. */
 export type PlainOperation = 'list' | 'add' | 'get' | 'replace' | 'delete' | 'history' | 'restore'
 
+/** How a record compares with the former one of the same care plan, for kinds where that is of interest. */
+export interface Comparison {
+  /** Fields in which both are the same, their care plan among them. */
+  alike: readonly string[]
+  /** The number that is compared; without one there is nothing to tell. */
+  of: string
+  /** What the path family's answers tell of it. */
+  fields: TProperties
+  told(now: Values, former: Values): Record<string, unknown>
+}
+
 /** What every kind of record says about itself, whichever families have it. */
 export interface Kind extends Resource<TObject, string> {
   /** What it is called in a sentence, where people read it: `{ en: 'care plan', nl: 'zorgplan' }`. */
@@ -39,6 +50,7 @@ export interface Kind extends Resource<TObject, string> {
 export interface ClassKind extends Kind, AnyForms {
   checks: { create: Check; update: Check }
   rules: Rules
+  comparison?: Comparison | undefined
   /** How many of them one care plan, or one goal, takes. */
   most?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
   /** How it stands in the timeline of its EHR; absent: not at all. */
@@ -59,6 +71,7 @@ interface Options<S extends TObject, L extends Lists<S>> {
   indexes?: readonly IndexDescription[]
   most?: ClassKind['most']
   timeline?: TimelineLine
+  comparison?: ClassKind['comparison']
   permissions?: ClassKind['permissions']
 }
 

@@ -1,6 +1,6 @@
 import type { Static, TObject, TProperties } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
-import { namesOf } from '../../schemas/forms/fields.ts'
+import { fromPath, namesOf } from '../../schemas/forms/fields.ts'
 import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
@@ -39,14 +39,14 @@ export const set = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K]
     [K in keyof T]: Exclude<T[K], null>
   }
 
-/** What is set, and the defaults of what is not. */
-const withDefaults = (fields: TProperties, values: object): Body => ({
+/** What is set of a body, and the defaults of what is not. */
+const withDefaults = (fields: TProperties, body: object): Body => ({
   ...Object.fromEntries(
     Object.entries(fields).flatMap(([name, { default: value }]) =>
       value === undefined ? [] : [[name, value]],
     ),
   ),
-  ...set(values),
+  ...set(fromPath(fields, body)),
 })
 
 /** Tells whether what a list is asked of exists for the caller. @throws NotFound */

@@ -51,3 +51,30 @@ export const time = (description: string, example = '2026-03-01T08:30:00Z') =>
 
 /** Whether a field holds a day or a moment. */
 export const isMoment = ({ format }: TSchema): boolean => format === 'date' || format === 'date-time'
+
+const IN_PATH = Symbol('its name in the path family')
+
+/** A field that the path family calls otherwise: every record has something else under that name. */
+export const inPathAs = <S extends TSchema>(name: string, schema: S): S => ({ ...schema, [IN_PATH]: name })
+
+/** What the path family calls a field. */
+export const pathName = (fields: TProperties, name: string): string =>
+  (fields[name] as { [IN_PATH]?: string } | undefined)?.[IN_PATH] ?? name
+
+/** What gives values, or anything else, of fields the names that the path family has for them. */
+export function toPath(fields: TProperties): <V extends object>(values: V) => V {
+  const names = new Map(Object.keys(fields).map((name) => [name, pathName(fields, name)]))
+  const isRenamed = ([name]: [string, unknown]) => (names.get(name) ?? name) !== name
+  if (![...names].some(isRenamed)) return (values) => values
+  return <V extends object>(values: V) => {
+    const rest = Object.entries(values).filter((entry) => !isRenamed(entry))
+    const renamed = Object.entries(values).filter(isRenamed)
+    return Object.fromEntries([...rest, ...renamed.map(([name, value]) => [names.get(name), value])]) as V
+  }
+}
+
+/** The way back. */
+export function fromPath(fields: TProperties, values: object): Record<string, unknown> {
+  const names = new Map(Object.keys(fields).map((name) => [pathName(fields, name), name]))
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [names.get(name) ?? name, value]))
+}

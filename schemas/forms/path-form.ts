@@ -10,14 +10,15 @@ import {
 } from '@sinclair/typebox'
 import { closed, id } from '../common.ts'
 import { nullable } from '../nullable.ts'
-import { type Marked, type Without, without } from './fields.ts'
+import { type Marked, toPath, type Without, without } from './fields.ts'
 
 type OrNull<P> = {
   [K in keyof P]: P[K] extends TOptional<infer S extends TSchema> ? TUnsafe<Static<S> | null> : P[K]
 }
 
 /** As a reply shows them: all are there, null for what is not set. */
-const shownForm = <P extends TProperties>(properties: P) => mapOptional(properties, nullable) as OrNull<P>
+export const shownForm = <P extends TProperties>(properties: P) =>
+  mapOptional(properties, nullable) as OrNull<P>
 
 type MayBeNull<P extends TProperties> = {
   [K in keyof P]: P[K] extends TOptional<TSchema> ? TOptional<TUnsafe<Static<P[K]> | null>> : P[K]
@@ -81,29 +82,31 @@ export function pathForms<L extends TProperties, P extends TProperties>({
   noun,
   description,
   place,
-  fields,
+  fields: own,
   example,
   requiredInPath = [],
   examples,
 }: About<L, P>): PathForms<L, P> {
-  const own = { ...id(`the ${noun}`), examples: [example] }
+  const inPath = toPath(own)
+  const fields = inPath(own)
+  const ownId = { ...id(`the ${noun}`), examples: [example] }
   const inBody: TProperties = mapped(fields, (schema, field) =>
     requiredInPath.includes(field) ? required(schema) : schema,
   )
   const given = without(inBody, 'closing', 'status', 'derived', 'internal')
   const written = bodyForm(without(inBody, 'derived', 'internal'))
   const resource = {
-    ...{ id: own, version: version() },
+    ...{ id: ownId, version: version() },
     ...shownForm(place),
     ...shownForm(without(fields, 'internal') as TProperties),
   }
   const replacement = {
     ...written,
     ...mapped(staying(fields), stays),
-    id: Type.Optional({ ...own, description: `Id of the ${noun}: the one in the path` }),
+    id: Type.Optional({ ...ownId, description: `Id of the ${noun}: the one in the path` }),
   }
   const plan = 'carePlanId' in fields && { carePlanId: fields.carePlanId?.examples?.[0] }
-  const whole = examples && { examples: examples.map((example) => ({ ...example, ...plan })) }
+  const whole = examples && { examples: examples.map((example) => ({ ...inPath(example), ...plan })) }
   const complete = `A complete ${noun}: what is left out is removed`
   return {
     resource: closed(`${name}Resource`, description, resource),

@@ -1,4 +1,5 @@
 import { type CarePlanTemplate, CarePlanTemplateFile } from '../../../schemas/care-plan-template.ts'
+import type { JsonFile } from '../../../schemas/json-file.ts'
 import { checkOf } from '../../../schemas/registry.ts'
 import { inOneLine } from '../../../schemas/violation.ts'
 import { decodeCursor, foreignCursor } from '../../store/reading/cursor.ts'
@@ -8,17 +9,8 @@ import healthyWeight from './healthy-weight.json' with { type: 'json' }
 import hypertension from './hypertension.json' with { type: 'json' }
 import type2Diabetes from './type-2-diabetes.json' with { type: 'json' }
 
-/** A file with a template, and what is in it. */
-export interface TemplateSource {
-  /** Of the file, for who has to mend it. */
-  name: string
-  content?: unknown
-  /** Why its content is not known. */
-  fault?: string
-}
-
 /** What comes with the service: general advice of our own, no guideline of anybody. */
-const ours: TemplateSource[] = [hypertension, asthma, type2Diabetes, healthyWeight].map((content) => ({
+const ours: JsonFile[] = [hypertension, asthma, type2Diabetes, healthyWeight].map((content) => ({
   name: `${content.id}.json`,
   content,
 }))
@@ -32,7 +24,7 @@ export class CarePlanTemplates {
   readonly #files: ReadonlyMap<string, CarePlanTemplateFile>
 
   /** @throws Error naming everything that is wrong with the templates */
-  constructor(more: readonly TemplateSource[] = []) {
+  constructor(more: readonly JsonFile[] = []) {
     const sources = [...ours, ...more]
     const faults = [
       ...sources.flatMap((source) => faultsOf(source).map((fault) => `${source.name}: ${fault}`)),
@@ -60,7 +52,7 @@ export class CarePlanTemplates {
   }
 }
 
-function faultsOf({ content, fault }: TemplateSource): string[] {
+function faultsOf({ content, fault }: JsonFile): string[] {
   if (fault !== undefined) return [fault]
   const violations = check(content)
   if (violations.length > 0) return [inOneLine(violations)]
@@ -72,7 +64,7 @@ function faultsOf({ content, fault }: TemplateSource): string[] {
 }
 
 /** One that takes the place of ours does so on purpose; two of the operator's own do not. */
-function repeatedIds(sources: readonly TemplateSource[]): string[] {
+function repeatedIds(sources: readonly JsonFile[]): string[] {
   const first = new Map<unknown, string>()
   return sources.flatMap(({ name, content }) => {
     const { id } = Object(content) as { id?: unknown }

@@ -2,14 +2,22 @@ import type { AcqParams, AcqResult } from '../../../schemas/acq.ts'
 import type { Violation } from '../../../schemas/violation.ts'
 import { rounded } from '../units.ts'
 
+/** From this mean on asthma is not well controlled, and so large a change of the mean matters. */
+const limitsAt = (age: unknown) =>
+  typeof age === 'number' && age >= 6 && age < 18
+    ? { uncontrolled: 1.25, important: 0.4 }
+    : { uncontrolled: 1.5, important: 0.5 }
+
 /** Scores the answers; null stands for an item without an answer, and there is no rule to fill it in. */
-function scored(items: readonly (number | null)[]): AcqResult {
+function scored(items: readonly (number | null)[], age: number | undefined): AcqResult {
   const answers = items.filter((item) => item !== null)
   if (answers.length < items.length || answers.length === 0)
     return { score: null, sum: null, answered: answers.length, control: null }
   const sum = answers.reduce((total, item) => total + item, 0)
   const mean = sum / answers.length
-  const control = mean <= 0.75 ? 'well-controlled' : mean >= 1.5 ? 'not-well-controlled' : 'borderline'
+  const { uncontrolled } = limitsAt(age)
+  const control =
+    mean <= 0.75 ? 'well-controlled' : mean >= uncontrolled ? 'not-well-controlled' : 'borderline'
   return { score: rounded(mean, 2), sum, answered: answers.length, control }
 }
 
@@ -67,12 +75,23 @@ const twice = (item: number, fact: string): Violation => ({
   message: `must be absent when item ${item} has an answer`,
 })
 
-/** Scores the questionnaire, with items 6 and 7 from reliever use and FEV1 where those are given. */
-export function acq(params: AcqParams): AcqResult {
+/** The answers to all items of the version, 6 and 7 from reliever use and FEV1 where those are given. */
+export function acqItems(params: AcqParams): (number | null)[] {
   const items = Array.from({ length: params.version }, (_, i) => params.answers[i] ?? null)
   for (const { item, fact, answer } of FACTS) {
     const value = params[fact]
     if (value !== undefined) items[item - 1] = answer(value)
   }
-  return scored(items)
+  return items
+}
+
+/** Scores the questionnaire. */
+export const acq = (params: AcqParams): AcqResult => scored(acqItems(params), params.age)
+
+/** How a mean differs from a former one, in either direction. */
+export function acqChange(from: number, to: number, age?: unknown): { delta: number; important: boolean } {
+  const difference = to - from
+  // What the subtraction of two decimal fractions leaves behind is no smaller change.
+  const important = rounded(Math.abs(difference), 9) >= limitsAt(age).important
+  return { delta: rounded(difference, 2), important }
 }

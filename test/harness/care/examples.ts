@@ -3,7 +3,7 @@ import type { Operation } from '../../../path-api/operation/operation.ts'
 import { table } from '../../../path-api/table.ts'
 import { CLASS_NAMES, type ClassName, classKind } from '../../../records/kinds.ts'
 import { classForm, fieldForm } from '../../../schemas/forms/class-form.ts'
-import { namesOf } from '../../../schemas/forms/fields.ts'
+import { namesOf, toPath } from '../../../schemas/forms/fields.ts'
 
 type Shown = Record<string, unknown>
 
@@ -19,14 +19,18 @@ const isoTexts = (name: ClassName, values: Shown): Shown => {
 }
 
 /** What a client creates of a kind: its schema's example, days and moments as ISO texts, without the place. */
-export function exampleBody(name: ClassName): Shown {
+function exampleValues(name: ClassName): Shown {
   const { place, create } = classKind(name)
   const example = Object.entries(exampleOf(create) as Shown).filter(([field]) => !(field in place))
   return isoTexts(name, Object.fromEntries(example))
 }
 
+/** That as the path family's client writes it. */
+export const exampleBody = (name: ClassName): Shown => toPath(classKind(name).fields)(exampleValues(name))
+
 /** The same as the class family's client writes it. */
-export const exampleObject = (name: ClassName): Shown => classForm(classKind(name).fields, exampleBody(name))
+export const exampleObject = (name: ClassName): Shown =>
+  classForm(classKind(name).fields, exampleValues(name))
 
 /** A change of one text; undefined for a kind that has none. */
 export function exampleChange(name: ClassName): Shown | undefined {

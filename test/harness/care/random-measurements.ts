@@ -4,6 +4,7 @@ import { CLASS_NAMES, classKind } from '../../../records/kinds.ts'
 import { isMeasurement, type MeasurementKind } from '../../../records/measurements/measurement.ts'
 import type { Quantity } from '../../../records/measurements/quantity.ts'
 import { convert, unitNames } from '../../../records/measurements/units.ts'
+import { pathName, toPath } from '../../../schemas/forms/fields.ts'
 
 /** Every kind of measurement in the table. */
 export const MEASUREMENTS = CLASS_NAMES.map(classKind).filter(isMeasurement)
@@ -21,19 +22,33 @@ const moment = fc
   .map((date) => date.toISOString())
 
 /** A value of a field that is no quantity. */
-function ofField({ enum: values, type, format, minimum = 0, maximum = 200 }: TSchema): fc.Arbitrary<unknown> {
+function ofField({ type: types, ...schema }: TSchema): fc.Arbitrary<unknown> {
+  const { enum: values, format, minimum = 0, exclusiveMinimum, maximum = 200 } = schema
+  const { items, minItems = 0, maxItems = 20 } = schema
+  const [type, orNull] = [types].flat()
+  if (orNull === 'null') return fc.option(ofField({ ...schema, type } as TSchema))
+  if (type === 'array') return fc.array(ofField(items), { minLength: minItems, maxLength: maxItems })
   if (values) return fc.constantFrom(...values)
   if (format === 'date-time') return moment
   if (type === 'boolean') return fc.boolean()
-  if (type === 'number') return fc.double({ min: minimum, max: maximum, noNaN: true })
+  if (type === 'integer') return fc.integer({ min: minimum, max: maximum })
+  if (type === 'number')
+    return fc.double({
+      min: exclusiveMinimum ?? minimum,
+      max: maximum,
+      minExcluded: exclusiveMinimum !== undefined,
+      noNaN: true,
+    })
   return fc.string({ minLength: 1, maxLength: 20, unit: 'grapheme' })
 }
 
 /** Any measurement of a kind that its rules let pass, as the path family's clients send it. */
 export function validMeasurement({ body, fields, quantities, rules }: MeasurementKind): fc.Arbitrary<Sent> {
   const measured = Object.keys(quantities).flatMap((name) => [name, `${name}Unit`])
-  const others = Object.keys(body.properties).filter((name) => name in fields && !measured.includes(name))
-  const required = others.filter((name) => body.required?.includes(name))
+  const others = Object.keys(fields).filter(
+    (name) => pathName(fields, name) in body.properties && !measured.includes(name),
+  )
+  const required = others.filter((name) => body.required?.includes(pathName(fields, name)))
   const ofOthers = fc.record(
     Object.fromEntries(others.map((name) => [name, ofField(fields[name] as TSchema)])),
     { requiredKeys: required },
@@ -42,4 +57,5 @@ export function validMeasurement({ body, fields, quantities, rules }: Measuremen
     .tuple(ofOthers, ...Object.entries(quantities).map(([name, quantity]) => ofQuantity(name, quantity)))
     .map((parts): Sent => Object.assign({}, ...parts))
     .filter((sent) => rules.violations(sent, Object.keys(sent)).length === 0)
+    .map(toPath(fields))
 }

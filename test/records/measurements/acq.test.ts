@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { acq, acqViolations, fev1Item, relieverItem } from '../../../records/measurements/calculations/acq.ts'
+import {
+  acq,
+  acqChange,
+  acqViolations,
+  fev1Item,
+  relieverItem,
+} from '../../../records/measurements/calculations/acq.ts'
 import type { AcqResult } from '../../../schemas/acq.ts'
 import { corpus } from '../../harness/corpus.ts'
 
@@ -8,6 +14,7 @@ interface Vectors {
   acq: { items: (number | null)[]; version: 5 | 6 | 7; expect: Partial<AcqResult> & { missing: number } }[]
   acqFev1: { pct: number; item: number }[]
   acqPuffs: { n: number; item: number }[]
+  acqChange: { from: number; to: number; delta: number; clinicallyImportant: boolean }[]
 }
 
 describe('acq', () => {
@@ -21,6 +28,45 @@ describe('acq', () => {
     }
     for (const { pct, item } of vectors.acqFev1) assert.equal(fev1Item(pct), item, `${pct} %`)
     for (const { n, item } of vectors.acqPuffs) assert.equal(relieverItem(n), item, `${n} puffs`)
+    for (const { from, to, delta, clinicallyImportant: important } of vectors.acqChange)
+      assert.deepEqual(acqChange(from, to), { delta, important })
+  })
+
+  it('has limits of its own from 6 to 17 years', () => {
+    const controlAt = (age?: number) =>
+      acq({ version: 5, answers: [1, 1, 1, 2, 2], ...(age !== undefined && { age }) }).control
+    assert.deepEqual(
+      [undefined, 5, 6, 17, 17.9, 18].map(controlAt),
+      ['', '', 'not-well', 'not-well', 'not-well', ''].map((not) =>
+        not ? 'not-well-controlled' : 'borderline',
+      ),
+    )
+    assert.deepEqual(
+      [acqChange(1.9, 1.5), acqChange(1.9, 1.5, 12)].map(({ important }) => important),
+      [false, true],
+    )
+  })
+
+  it('does not depend on the order of the answers', () => {
+    const shuffled = fc
+      .array(fc.option(fc.integer({ min: 0, max: 6 })), { minLength: 5, maxLength: 7 })
+      .chain((items) => fc.tuple(fc.constant(items), fc.shuffledSubarray(items, { minLength: items.length })))
+    fc.assert(
+      fc.property(shuffled, ([one, other]) => {
+        const version = one.length as 5 | 6 | 7
+        assert.deepEqual(acq({ version, answers: other }), acq({ version, answers: one }))
+      }),
+    )
+  })
+
+  it('turned round, is what is left of 6', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 5, maxLength: 7 }), (items) => {
+        const version = items.length as 5 | 6 | 7
+        const { sum } = acq({ version, answers: items.map((item) => 6 - item) })
+        assert.equal(sum, 6 * version - (acq({ version, answers: items }).sum ?? 0))
+      }),
+    )
   })
 
   it('is the unweighted mean, classified before it is rounded', () => {

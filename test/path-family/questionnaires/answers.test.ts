@@ -1,0 +1,254 @@
+import assert from 'node:assert/strict'
+import { byClass } from '../../family-kinds.ts'
+import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { assertError, moment } from '../../harness/clients/class-client.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
+import { newPerson } from '../../harness/people/people.ts'
+
+type Shown = Record<string, unknown>
+
+const timestamp = '2026-03-01T08:30:00.000Z'
+const DSMQ = [3, 2, 3, 'NR', 1, 'NR', 0, 1, 2, 1, 2, 1, 1, 0, 2, 1]
+const HADS = [2, 1, null, 1, 2, 0, 1, 1, 2, 0, 1, 1, 1, 0]
+
+describe('questionnaires', () => {
+  let patient: Patient
+  let carePlanId: string
+  beforeEach(async () => {
+    patient ??= await newPatient()
+    carePlanId = await newPlan(patient)
+  })
+
+  const at = (kind: string, id = '') => `/ehr/${patient.ehrId}/procedure/${kind}${id && `/${id}`}`
+  const send = (kind: string, body: object) =>
+    patient.call('POST', at(kind), { carePlanId, timestamp, ...body })
+  const store = async (kind: string, body: object) => ok(await send(kind, body), 201)
+  const acq = (day: string, answers: (number | null)[], more: object = {}) =>
+    store('acq', {
+      timestamp: `2026-03-${day}T08:00:00.000Z`,
+      version: answers.length,
+      answers,
+      ...more,
+    })
+
+  it('are kept as they were answered, with their scores', async () => {
+    const one = await acq('01', [2, 1, 2, 1, 1, 2])
+    assert.deepEqual(
+      [one.version, one.answers, one.score, one.sum, one.answered, one.control, one.change],
+      [6, [2, 1, 2, 1, 1, 2], 1.5, 9, 6, 'not-well-controlled', null],
+    )
+    assert.equal(one.compositionId, one.id)
+    assert.deepEqual(ok(await patient.call('GET', at('acq', one.id))), one)
+    const facts = { version: 7, answers: [1, 1, 0, 1, 0], relieverPuffs: 0, fev1PercentPredicted: 92 }
+    const seven = await store('acq', facts)
+    assert.deepEqual([seven.score, seven.sum, seven.relieverPuffs], [0.57, 4, 0])
+
+    const hads = await store('hads', { answers: HADS })
+    assert.deepEqual(hads.anxiety, { score: 10.5, missing: 1, band: 'abnormal' })
+    assert.deepEqual(hads.depression, { score: 4, missing: 0, band: 'normal' })
+    const ticked = await store('hads', { optionIndex: Array(14).fill(0) })
+    assert.deepEqual([ticked.answers, ticked.anxiety.score, ticked.depression.score], [null, 15, 9])
+
+    const dsmq = await store('dsmq', { answers: DSMQ })
+    assert.deepEqual(dsmq.answers, DSMQ)
+    assert.deepEqual(dsmq.scales.GM, { raw: 7, max: 9, score: 7.78, answered: 3 })
+    assert.deepEqual(dsmq.scales.SS, { raw: 29, max: 42, score: 6.9, answered: 14 })
+  })
+
+  it('have no score where too much is missing', async () => {
+    const acqs = await acq('01', [1, null, 1, 1, 1])
+    assert.deepEqual([acqs.score, acqs.sum, acqs.control, acqs.answered], [null, null, null, 4])
+    const { scales } = await store('dsmq', { answers: Array(16).fill('NR') })
+    assert.deepEqual(scales, { GM: null, DC: null, PA: null, HU: null, SS: null })
+    const { anxiety } = await store('hads', { answers: Array(14).fill(null) })
+    assert.deepEqual(anxiety, { score: null, band: null, missing: 7 })
+  })
+
+  it('are scored anew when they are corrected or restored, by either family', async () => {
+    const { id } = await acq('01', [0, 0, 0, 0, 0])
+    const corrected = { timestamp, version: 6, answers: [3, 3, 3, 3, 3, 3] }
+    assert.equal(ok(await patient.call('PUT', at('acq', id), corrected)).score, 3)
+    const { body: object } = await byClass(patient)
+      .put('Acq', id, { answers: [1, 1, 1, 1, 1, 1] })
+      .expect(200)
+    assert.equal(object.score, 1)
+    const shown = await patient.call('GET', at('acq', id))
+    assert.deepEqual([ok(shown).score, ok(shown).control, shown.etag], [1, 'borderline', '"3"'])
+    assert.equal(ok(await patient.call('POST', `${at('acq', id)}/restore`, { version: 1 })).score, 0)
+    const { items } = ok(await patient.call('GET', `${at('acq', id)}/history`))
+    const [restored, , first] = items
+    assert.deepEqual(
+      restored.changed.toSorted(),
+      ['answers', 'answered', 'control', 'score', 'sum', 'timestamp', 'version'].toSorted(),
+    )
+    assert.deepEqual([first.before.version, first.before.score], [5, 0])
+
+    const place = { carePlanId, timestamp: moment(timestamp) }
+    const { body } = await byClass(patient)
+      .post('Dsmq', { ...place, answers: DSMQ })
+      .expect(201)
+    assert.equal(ok(await patient.call('GET', at('dsmq', body.objectId))).scales.SS.score, 6.9)
+    const ticked = { answers: null, optionIndex: Array(14).fill(3) }
+    const { objectId } = (
+      await byClass(patient)
+        .post('Hads', { ...place, answers: HADS })
+        .expect(201)
+    ).body
+    assert.equal((await byClass(patient).put('Hads', objectId, ticked).expect(200)).body.anxiety.score, 6)
+  })
+
+  it('about asthma are data points of IEEE 1752.1, with labels of ours for questions', async () => {
+    const { id } = await store('acq', { version: 6, answers: [2, 1, 2, null, 1], relieverPuffs: 3 })
+    const [{ header, body }] = ok(await patient.call('GET', `${at('acq')}/omh?carePlanId=${carePlanId}`))
+    assert.deepEqual(header.schema_id, { namespace: 'ieee', name: 'survey', version: '1.0' })
+    assert.match(header.acquisition_provenance.source_data_point_id, new RegExp(`^${id}::.*::1$`))
+    assert.deepEqual(body.items[5], {
+      question: { label: 'acq-6', text: 'Reliever use' },
+      answers: [{ value: 2, code: 2 }],
+    })
+    assert.deepEqual(body.items[3].answers, [])
+    assert.deepEqual(body.delivery_details, { end_date_time: timestamp, end_status: 'abandoned' })
+    assert.deepEqual(body.score, { instrument: 'ACQ-6', value: null, sum: null, answered: 5, control: null })
+  })
+
+  it('never take a score from a client', async () => {
+    const places: [string, string, Shown, Shown][] = [
+      ['acq', 'Acq', { answers: [1, 1, 1, 1, 1] }, { score: 0 }],
+      ['hads', 'Hads', { answers: HADS }, { anxiety: { score: 0, band: 'normal', missing: 0 } }],
+      ['dsmq', 'Dsmq', { answers: DSMQ }, { scales: { GM: null } }],
+    ]
+    for (const [kind, name, body, score] of places) {
+      const path = kind === 'acq' ? { version: 5 } : {}
+      const object = kind === 'acq' ? { acqVersion: 5 } : {}
+      refused(await send(kind, { ...path, ...body, ...score }), 400, 'invalid-input')
+      const sent = { carePlanId, timestamp: moment(timestamp), ...object, ...body }
+      assertError(
+        await byClass(patient).post(name, { ...sent, ...score }),
+        142,
+        /is not for the client to set/,
+      )
+      const { objectId } = (await byClass(patient).post(name, sent).expect(201)).body
+      assertError(await byClass(patient).put(name, objectId, score), 142, /may not be changed/)
+    }
+    refused(await send('acq', { version: 5, answers: [1, 1, 1, 1, 1], change: null }), 400, 'invalid-input')
+  })
+
+  it('refuse what is no answer, naming all of it', async () => {
+    const full = (length: number, value: unknown = 1) => Array(length).fill(value)
+    const faulty: [string, Shown, number, string[]][] = [
+      ['acq', { version: 4, answers: full(4) }, 400, ['body.version']],
+      ['acq', { version: '5', answers: 'none' }, 400, ['body.version', 'body.answers']],
+      [
+        'acq',
+        { version: 5, answers: [0.5, 7, -1, 'NR', 1] },
+        400,
+        [0, 1, 2, 3].map((i) => `body.answers.${i}`),
+      ],
+      ['acq', { version: 5, answers: full(6) }, 422, ['body.answers']],
+      ['acq', { version: 7, answers: full(6) }, 422, ['body.answers']],
+      ['acq', { version: 6, answers: full(6), relieverPuffs: 1 }, 422, ['body.relieverPuffs']],
+      ['acq', { version: 5, answers: full(5), acqVersion: 5 }, 400, ['body.acqVersion']],
+      ['hads', { answers: full(13) }, 400, ['body.answers']],
+      [
+        'hads',
+        { answers: full(15), optionIndex: [4] },
+        400,
+        ['body.optionIndex', 'body.optionIndex.0', 'body.answers'],
+      ],
+      ['hads', { answers: full(14), optionIndex: full(14) }, 422, ['body.optionIndex']],
+      ['hads', {}, 422, ['body.answers']],
+      ['hads', { answers: full(14, 0.5) }, 400, full(14, '').map((_, i) => `body.answers.${i}`)],
+      ['dsmq', { answers: [...full(15), 0.5] }, 400, ['body.answers.15']],
+      ['dsmq', { answers: [...full(15), 'nr'] }, 400, ['body.answers.15']],
+      ['dsmq', { answers: full(17) }, 400, ['body.answers']],
+      ['dsmq', { answers: null }, 400, ['body.answers']],
+    ]
+    for (const [kind, body, status, paths] of faulty) {
+      const answer = await send(kind, body)
+      const told = `${kind} ${JSON.stringify(body)} ${JSON.stringify(answer.body)}`
+      assert.equal(answer.status, status, told)
+      const named = new Set<string>(answer.body.errors.map(({ path }: { path: string }) => path))
+      assert.deepEqual([...named].toSorted(), paths.toSorted(), told)
+    }
+    const place = { carePlanId, timestamp: moment(timestamp) }
+    const { post } = byClass(patient)
+    assertError(await post('Acq', { ...place, answers: [1] }), 141, 'Missing required properties: acqVersion')
+    assertError(
+      await post('Acq', { ...place, acqVersion: 4, answers: full(4) }),
+      142,
+      /acqVersion must be one of 5, 6, 7/,
+    )
+    assertError(
+      await post('Acq', { ...place, acqVersion: 6, answers: full(5) }),
+      142,
+      /answers must hold 6 items/,
+    )
+    assertError(await post('Hads', place), 141, 'Missing required properties: answers')
+    assertError(
+      await post('Hads', { ...place, answers: HADS, optionIndex: HADS }),
+      142,
+      /optionIndex must be absent/,
+    )
+    assertError(
+      await post('Dsmq', { ...place, answers: full(16, 0.5) }),
+      142,
+      /answers.0 must be one of 0, 1, 2, 3, NR/,
+    )
+  })
+
+  describe('about asthma tell the change against the former one', () => {
+    const changeOf = async (id: string) => ok(await patient.call('GET', at('acq', id))).change
+    const listed = async (query = '') => {
+      const { items } = ok(await patient.call('GET', `${at('acq')}?carePlanId=${carePlanId}${query}`))
+      return items.map(({ change }: { change: Shown | null }) => change?.delta ?? null)
+    }
+
+    it('of the same version in the same care plan that has a score', async () => {
+      await acq('01', [2, 2, 2, 2, 1])
+      await acq('03', [0, 0, 0, 0, 0, 0])
+      await acq('04', [1, null, 1, 1, 1])
+      const other = await newPlan(patient)
+      await acq('05', [6, 6, 6, 6, 6], { carePlanId: other })
+      const last = await acq('06', [2, 1, 1, 1, 1.0])
+      const change = { since: '2026-03-01T08:00:00.000Z', delta: -0.6, important: true }
+      assert.deepEqual(last.change, change)
+      assert.deepEqual(await changeOf(last.id), change)
+      assert.deepEqual(await listed(), [-0.6, null, null, null])
+      assert.deepEqual(await listed('&limit=1'), [-0.6])
+      assert.deepEqual(await listed('&from=2026-03-06T00:00:00Z'), [-0.6])
+      const child = await acq('07', [1, 1, 1, 1, 0], { age: 12 })
+      assert.deepEqual([child.change.delta, child.change.important], [-0.4, true])
+    })
+
+    it('as it is now: corrected, added or deleted ones count at once, and change the ETag', async () => {
+      const first = await acq('01', [2, 2, 2, 2, 2])
+      const last = await acq('09', [1, 1, 1, 1, 1])
+      const look = () => patient.call('GET', at('acq', last.id))
+      const seen = [(await look()).etag]
+      const changed = async (delta: number | null) => {
+        const answer = await look()
+        assert.equal(ok(answer).change?.delta ?? null, delta)
+        assert.ok(!seen.includes(answer.etag), answer.etag)
+        seen.push(answer.etag)
+      }
+      const corrected = { version: 5, answers: [3, 3, 3, 3, 3], timestamp: first.timestamp }
+      ok(await patient.call('PUT', at('acq', first.id), corrected))
+      await changed(-2)
+      const between = await acq('05', [1, 1, 1, 1, 2])
+      await changed(-0.2)
+      ok(await patient.call('DELETE', at('acq', between.id)), 204)
+      ok(await patient.call('DELETE', at('acq', first.id)), 204)
+      await changed(null)
+      assert.equal(seen.at(-1), '"1"')
+      ok(await patient.call('PUT', at('acq', last.id), corrected, { 'if-match': seen[1] ?? '' }))
+    })
+
+    it('to everybody who sees the plan', async () => {
+      await acq('01', [2, 2, 2, 2, 2])
+      const { id } = await acq('02', [1, 1, 1, 1, 1])
+      const nurse = await newPerson()
+      await letIn(carePlanId, nurse, 'read')
+      assert.equal(ok(await nurse.call('GET', at('acq', id))).change.delta, -1)
+    })
+  })
+})
