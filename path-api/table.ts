@@ -22,6 +22,7 @@ import { password } from './resources/password.ts'
 import { picture } from './resources/picture.ts'
 import { problems } from './resources/problems.ts'
 import { profile } from './resources/profile.ts'
+import { questionnaires } from './resources/questionnaires.ts'
 import { registration } from './resources/registration.ts'
 import { relations } from './resources/relation.ts'
 import { session } from './resources/session.ts'
@@ -54,6 +55,7 @@ export const table: readonly Operation[] = [
   ...carePlanSettings,
   ...events,
   ...measurements,
+  ...questionnaires,
   ...carePlanHistory,
   ...carePlanTemplates,
 ]

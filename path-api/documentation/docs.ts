@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
@@ -6,6 +5,7 @@ import { Type } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
 import { answer } from '../answer/answer.ts'
 import { raw } from '../answer/media.ts'
+import { revalidated } from '../answer/revalidated.ts'
 import { type Operation, operation } from '../operation/operation.ts'
 
 /** Nothing comes from elsewhere or stands inline: it works without Internet and under a strict policy. */
@@ -83,9 +83,4 @@ export function documentation(openApi: object): Operation[] {
       },
     }),
   ]
-}
-
-function revalidated(text: string, type: string) {
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 20)}"`
-  return answer(text, { headers: { 'content-type': type, etag, 'cache-control': 'no-cache' } })
 }

@@ -122,6 +122,10 @@ export const settings = {
     kind: directory,
     about: 'Directory of further care-plan templates, *.json, as docs/care-plan-templates.md describes them',
   },
+  textPacks: {
+    kind: directory,
+    about: 'Directory of licensed texts of questionnaires, *.json, as docs/questionnaires.md describes them',
+  },
   addressRate: {
     kind: wholeNumber(1, 1_000_000),
     default: '600',

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { CarePlanTemplates } from '../../../records/care-plans/templates/templates.ts'
 import { encodeCursor } from '../../../records/store/reading/cursor.ts'
-import { openCarePlanTemplates } from '../../../server/care-plan-templates.ts'
+import { jsonFilesIn } from '../../../server/json-files.ts'
 import { newPatient, type Patient } from '../../harness/care/patients.ts'
 import { ok, placesIn, refused } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
@@ -125,6 +126,7 @@ describe('care-plan templates', () => {
 
   describe('of an operator', () => {
     let folder: string
+    const templatesIn = (path: string) => new CarePlanTemplates(jsonFilesIn(path, 'CARE_PLAN_TEMPLATES'))
     const write = (name: string, content: unknown) =>
       writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
     const own = { id: 'own', name: { fr: 'Plan' }, description: { fr: 'Court' }, durationDays: 7, goals: [] }
@@ -137,7 +139,7 @@ describe('care-plan templates', () => {
       write('own.json', own)
       write('asthma.json', { ...own, id: 'asthma' })
       write('readme.txt', 'no template')
-      const templates = openCarePlanTemplates(folder)
+      const templates = templatesIn(folder)
       assert.equal(templates.list('en', { limit: 10 }).items.length, 5)
       assert.equal(templates.get('asthma', 'en')?.language, 'fr')
     })
@@ -149,7 +151,7 @@ describe('care-plan templates', () => {
       write('d.json', own)
       mkdirSync(join(folder, 'e.json'))
       assert.throws(
-        () => openCarePlanTemplates(folder),
+        () => templatesIn(folder),
         (error: Error) => {
           assert.match(error.message, /a\.json: .*not in the languages of the name: fr/)
           assert.match(error.message, /b\.json: .*surprise.*durationDays|b\.json: .*durationDays.*surprise/)
@@ -159,7 +161,7 @@ describe('care-plan templates', () => {
           return true
         },
       )
-      assert.throws(() => openCarePlanTemplates(join(folder, 'none')), /CARE_PLAN_TEMPLATES: cannot be read/)
+      assert.throws(() => templatesIn(join(folder, 'none')), /CARE_PLAN_TEMPLATES: cannot be read/)
     })
   })
 })

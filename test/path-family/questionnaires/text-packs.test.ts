@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { definitionOf } from '../../../records/questionnaires/definition.ts'
+import { TextPacks } from '../../../records/questionnaires/text-packs.ts'
+import { QuestionnaireDefinition, type TextPack } from '../../../schemas/questionnaire.ts'
+import { checkOf } from '../../../schemas/registry.ts'
+import { jsonFilesIn } from '../../../server/json-files.ts'
+import { newPatient, newPlan } from '../../harness/care/patients.ts'
+import { call, ok, refused } from '../../harness/clients/path-client.ts'
+
+type Shown = Record<string, unknown>
+
+describe('the definition of a questionnaire', () => {
+  const at = (id: string, query = '') => `/ehr/procedure/${id}/${id}.wizard.json${query}`
+
+  it('is public: texts, options, and where the answers go', async () => {
+    const dsmq = ok(await call('GET', at('dsmq')))
+    assert.deepEqual([dsmq.id, dsmq.instrument, dsmq.language], ['dsmq', 'DSMQ', 'en'])
+    assert.deepEqual([dsmq.textPack.id, dsmq.textPack.licensed], ['neutral', false])
+    assert.deepEqual(dsmq.recallPeriod, { duration: 'P8W', label: 'The past 8 weeks' })
+    assert.deepEqual(
+      dsmq.scale.map(({ value }: Shown) => value),
+      [0, 1, 2, 3],
+    )
+    assert.equal(dsmq.notRequired.value, 'NR')
+    const items = dsmq.pages.flatMap(({ items }: { items: Shown[] }) => items)
+    assert.deepEqual(
+      items.map(({ number, code }: Shown) => [number, code]),
+      Array.from({ length: 16 }, (_, i) => [i + 1, `dsmq-${i + 1}`]),
+    )
+    assert.deepEqual(
+      items.filter(({ allowNotRequired }: Shown) => allowNotRequired).map(({ number }: Shown) => number),
+      [1, 4, 6, 10, 12],
+    )
+    const { submit } = dsmq
+    const patient = await newPatient()
+    const fill = {
+      carePlanId: await newPlan(patient),
+      timestamp: '2026-03-01T08:30:00Z',
+      answers: Array(16).fill('NR'),
+    }
+    assert.deepEqual(Object.keys(submit.body), Object.keys(fill))
+    ok(await patient.call(submit.method, submit.hrefTemplate.replace('{ehrId}', patient.ehrId), fill), 201)
+  })
+
+  it('is there in Dutch, and for the other two', async () => {
+    const dutch = ok(await call('GET', at('dsmq', '?language=nl')))
+    assert.deepEqual([dutch.language, dutch.pages[0].items[0].label], ['nl', 'Glucose meten'])
+    assert.equal(ok(await call('GET', at('dsmq', '?language=fr'))).language, 'en')
+    refused(await call('GET', at('dsmq', '?language=dutch')), 400, 'invalid-input')
+    const acq = ok(await call('GET', at('acq')))
+    assert.deepEqual(
+      acq.pages[0].items.map(({ required }: Shown) => required),
+      [true, true, true, true, true, false, false],
+    )
+    assert.deepEqual([acq.scale.length, acq.notRequired, acq.submit.body.version], [7, null, '{version}'])
+    const hads = ok(await call('GET', at('hads')))
+    const labels = hads.pages.flatMap(({ items }: { items: Shown[] }) => items.map(({ label }) => label))
+    assert.deepEqual(labels.slice(0, 4), ['A-1', 'D-1', 'A-2', 'D-2'])
+  })
+})
+
+describe('text packs', () => {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'packs-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  const write = (name: string, content: unknown) =>
+    writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
+  const packs = (path = folder) => new TextPacks(jsonFilesIn(path, 'TEXT_PACKS'))
+  const faults = (path?: string): string[] => {
+    try {
+      packs(path)
+    } catch (error) {
+      return (error as Error).message.split('\n  - ').slice(1)
+    }
+    return []
+  }
+  const options = (highest: number) =>
+    Array.from({ length: highest + 1 }, (_, value) => ({ value, label: `Option ${value}` }))
+  const pack = (instrument: TextPack['instrument'], items: number, highest: number): TextPack => ({
+    ...{ id: 'licence-12', version: '2.1', instrument, language: 'en', licensed: true, notice: 'Licensed' },
+    ...{ title: 'A questionnaire', recallPeriod: 'Lately', scale: options(highest) },
+    pages: [
+      {
+        title: 'All',
+        items: Array.from({ length: items }, (_, i) => ({ number: i + 1, label: `Question ${i + 1}` })),
+      },
+    ],
+  })
+  const dsmq = pack('DSMQ', 16, 3)
+  const itemsOf = ({ pages: [page] }: TextPack) => page?.items ?? []
+  const withItems = (of: TextPack, items: object[]) => ({ ...of, pages: [{ title: 'All', items }] })
+
+  it('take the place of the neutral labels in their language', () => {
+    write('dsmq.json', { ...dsmq, notRequired: 'Does not apply' })
+    const printed = options(3).reverse()
+    const hads = pack('HADS', 14, 3)
+    write(
+      'hads.json',
+      withItems(
+        hads,
+        itemsOf(hads).map((item) => ({ ...item, scale: printed })),
+      ),
+    )
+    write('acq-de.json', { ...pack('ACQ', 7, 6), language: 'de' })
+    write('readme.txt', 'no pack')
+    const found = packs()
+    assert.equal(found.of('DSMQ', 'en').id, 'licence-12')
+    assert.equal(found.of('DSMQ', 'nl').id, 'neutral')
+    assert.equal(found.of('DSMQ', undefined).id, 'licence-12')
+    assert.equal(found.of('ACQ', 'fr').language, 'de')
+    assert.deepEqual(definitionOf(found.of('HADS', 'en')).pages[0]?.items[0]?.scale, printed)
+    const check = checkOf(QuestionnaireDefinition)
+    for (const instrument of ['ACQ', 'HADS', 'DSMQ'] as const)
+      for (const language of ['en', 'nl', 'de'])
+        assert.deepEqual(check(definitionOf(found.of(instrument, language))), [])
+  })
+
+  it('stop the start when something is wrong with them, which names file, path and what is missing', () => {
+    const [first, second, ...rest] = itemsOf(dsmq)
+    write(
+      'a.json',
+      withItems(dsmq, [first, second, { ...rest[0], number: 2 }, ...rest.slice(1, -1)] as object[]),
+    )
+    write('b.json', {
+      ...pack('HADS', 13, 3),
+      notRequired: 'No',
+      scale: [...options(2), { value: 4, label: 'x' }],
+    })
+    write('c.json', { ...pack('ACQ', 7, 6), licensed: 'yes', surprise: 1, notice: undefined })
+    write('d.json', '{')
+    write(
+      'e.json',
+      withItems(
+        { ...dsmq, language: 'nl' },
+        itemsOf(dsmq).map((one) => ({ ...one, notRequired: true })),
+      ),
+    )
+    write('f.json', pack('DSMQ', 16, 3))
+    write('g.json', [])
+    assert.deepEqual(
+      faults().map((fault) => fault.replace(/(is no JSON).*/, '$1')),
+      [
+        'a.json: pages: item 3 is missing',
+        'a.json: pages: item 16 is missing',
+        'a.json: pages.0.items.2.number: item 2 is there already',
+        'b.json: pages: item 14 is missing',
+        'b.json: scale: option 3 is missing',
+        'b.json: scale.3.value: there is no option 4',
+        'b.json: notRequired must be absent: the HADS has no such answer',
+        'c.json: notice is required',
+        'c.json: surprise is not a known property',
+        'c.json: licensed must be a boolean',
+        'd.json: is no JSON',
+        'e.json: notRequired is required: pages.0.items.0 offers it',
+        'g.json: must be an object',
+        'f.json: is for the same questionnaire and language as a.json',
+      ],
+    )
+    assert.match(faults(join(folder, 'none')).join(), /^TEXT_PACKS: cannot be read/)
+  })
+})
