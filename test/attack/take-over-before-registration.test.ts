@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { call, refused } from '../harness/clients/path-client.ts'
 import { followLink, mailAbout, mailTo, tokenIn } from '../harness/people/mail.ts'
 import {
@@ -12,6 +11,7 @@ import {
   signUp,
 } from '../harness/people/people.ts'
 import { request, service } from '../harness/service/service.ts'
+import { until } from '../harness/until.ts'
 import { accountWith } from './cast.ts'
 
 const at = (mvUid: string) => `/auth/account/${mvUid}`
@@ -44,7 +44,7 @@ describe('attack: whoever had an address before its owner registers', () => {
     await call('POST', '/auth/account/password/reset', { email: victim })
     const reset = await mailAbout(victim, /new password/)
     await register(victim, { password: 'the password of the victim' })
-    while ((await mailAbout(victim, /Confirm/)).link === first.link) await sleep(25)
+    await until(async () => (await mailAbout(victim, /Confirm/)).link !== first.link)
 
     for (const token of [tokenIn(first)]) refused(await activate(token), 410, 'link-expired')
     const choice = { token: tokenIn(reset), newPassword: 'again the attacker', termsAccepted: true }

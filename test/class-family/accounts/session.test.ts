@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { newPerson, type Person } from '../../harness/people/people.ts'
 import { config, keys, request, service } from '../../harness/service/service.ts'
+import { until } from '../../harness/until.ts'
 
 describe('class family: keys and sessions', () => {
   let user: Person
@@ -117,9 +118,9 @@ describe('class family: keys and sessions', () => {
     await service.db
       .collection('_Session')
       .updateOne({ _session_token: late.sessionToken }, { $set: { expiresAt: new Date(0) } })
-    await new Promise((resolve) => setTimeout(resolve, 5_200))
-    const { status, body } = await request().get('/1/users/me').set(late.headers)
-    assert.equal(status, 401)
+    const me = () => request().get('/1/users/me').set(late.headers)
+    await until(async () => (await me()).status === 401)
+    const { body } = await me()
     assert.equal(body.code, 209)
   })
 

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import PostalMime, { type Email } from 'postal-mime'
 import { config } from '../service/service.ts'
+import { found } from '../until.ts'
 
 /** Opens the page that a mailed link leads to, fills in its form and presses its button. @returns the next page */
 export async function followLink(link: string, more: Record<string, string> = {}): Promise<string> {
@@ -19,18 +19,13 @@ const mails = new Map<string, Buffer>()
 
 /** The newest mail in the outbox to an address, with the first link in it; waits until it is there. */
 export async function mailTo(address: string): Promise<LinkMail> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+  const raw = await found(() => {
     readOutbox()
-    const newest = [...mails]
-      .filter(([, raw]) => raw.includes(address))
-      .sort(([a], [b]) => (a < b ? 1 : -1))[0]
-    if (newest) {
-      const mail = await PostalMime.parse(newest[1])
-      return { ...mail, link: /https?:\/\/\S+/.exec(mail.text ?? '')?.[0] ?? '' }
-    }
-    await sleep(25)
-  }
-  throw new Error(`no mail to ${address}`)
+    const all = [...mails].filter(([, raw]) => raw.includes(address))
+    return all.sort(([a], [b]) => (a < b ? 1 : -1))[0]?.[1]
+  }, `a mail to ${address}`)
+  const mail = await PostalMime.parse(raw)
+  return { ...mail, link: /https?:\/\/\S+/.exec(mail.text ?? '')?.[0] ?? '' }
 }
 
 function readOutbox(): void {
@@ -44,14 +39,11 @@ function readOutbox(): void {
 export const tokenIn = ({ link }: { link: string }): string => new URL(link).searchParams.get('token') ?? ''
 
 /** A mail to an address that is as it should be; waits until it is there. */
-async function mailThat(address: string, fits: (mail: LinkMail) => boolean): Promise<LinkMail> {
-  for (let attempt = 0; attempt < 200; attempt++) {
+export const mailThat = (address: string, fits: (mail: LinkMail) => boolean): Promise<LinkMail> =>
+  found(async () => {
     const mail = await mailTo(address)
-    if (fits(mail)) return mail
-    await sleep(25)
-  }
-  throw new Error(`no such mail to ${address}`)
-}
+    return fits(mail) ? mail : undefined
+  }, `such a mail to ${address}`)
 
 type LinkMail = Email & { link: string }
 

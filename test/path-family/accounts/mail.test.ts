@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import PostalMime from 'postal-mime'
 import { render } from '../../../server/mail/render.ts'
@@ -9,7 +8,7 @@ import { startSmtp } from '../../harness/people/smtp.ts'
 import { databaseUri } from '../../harness/run.ts'
 import { freePort } from '../../harness/service/port.ts'
 import { type ServiceProcess, startServing, stopProcess } from '../../harness/service/process.ts'
-import { until } from '../../harness/until.ts'
+import { found, until } from '../../harness/until.ts'
 
 const placeholders = (template: object) =>
   [...new Set(JSON.stringify(template).match(/\{\{\w+\}\}/g) ?? [])].sort()
@@ -63,14 +62,11 @@ describe('mails of accounts', () => {
       })
     const register = (email: string) =>
       post('/auth/account/register/password', { email, password, termsAccepted: true, language: 'nl' })
-    const received = async (email: string) => {
-      for (let attempt = 0; attempt < 400; attempt++) {
-        const found = smtp?.received.filter((text) => text.includes(email)) ?? []
-        if (found.length > 0) return found
-        await sleep(50)
-      }
-      throw new Error(`no mail to ${email}`)
-    }
+    const received = (email: string) =>
+      found(() => {
+        const mails = smtp?.received.filter((text) => text.includes(email)) ?? []
+        return mails.length > 0 ? mails : undefined
+      }, `a mail to ${email}`)
 
     it('that is dead touches no request and loses no mail, which shows in the figures', async () => {
       const email = newAddress()

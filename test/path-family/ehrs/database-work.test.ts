@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Document } from 'mongodb'
 import { sweepAgreements } from '../../../records/ehrs/agreement.ts'
 import { sweepRemovedEhrs } from '../../../records/ehrs/removal/removed.ts'
@@ -113,12 +112,13 @@ describe('the work of the database for care plans', () => {
       ok(await patient.call('POST', 'careplan/template/asthma', {}), 201)
       for (const query of ['', '?status=ACTIVE&count=true'])
         ok(await patient.call('GET', `careplan/${id}/participant${query}`))
-      const { mvUid } = await newPerson()
-      const body = { mvUid, access: 'READ', end: soon() }
+      const guest = await newPerson()
+      const body = { mvUid: guest.mvUid, access: 'READ', end: soon() }
       const { participationId } = ok(await patient.call('POST', `careplan/${id}/participant`, body), 201)
       const participant = `careplan/${id}/participant/${participationId}`
       ok(await patient.call('PUT', participant, { access: 'WRITE', end: soon() }))
-      await sleep(2500)
+      const plan = `/med/${patient.ehrId}/careplan/${id}`
+      await until(async () => (await guest.call('GET', plan)).status === 404)
       ok(await patient.call('DELETE', participant), 204)
       const settings = `/med/${patient.ehrId}/careplan/${id}/settings`
       for (const saved of [1, 2]) ok(await patient.call('POST', settings, { saved }))

@@ -3,6 +3,7 @@ import { MongoClient } from 'mongodb'
 import { call, refused } from '../../harness/clients/path-client.ts'
 import { logInAs, newPerson } from '../../harness/people/people.ts'
 import { keys, request, service } from '../../harness/service/service.ts'
+import { until } from '../../harness/until.ts'
 
 const mine = (mvUid: string) => `/auth/account/${mvUid}`
 
@@ -53,7 +54,7 @@ describe('sessions', () => {
     refused(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
   })
 
-  it('end within five seconds when another instance ends them', async () => {
+  it('end soon after another instance ended them', async () => {
     const person = await newPerson()
     const other = await logInAs(person.email)
     assert.equal((await person.call('GET', mine(person.mvUid))).status, 200)
@@ -64,7 +65,7 @@ describe('sessions', () => {
       .collection('_Session')
       .deleteOne({ _session_token: person.sessionToken })
     await elsewhere.close()
-    await new Promise((resolve) => setTimeout(resolve, 5_100))
+    await until(async () => (await person.call('GET', mine(person.mvUid))).status === 401)
     refused(await person.call('GET', mine(person.mvUid)), 401, 'unauthenticated')
     assert.equal((await other.call('GET', mine(person.mvUid))).status, 200)
   })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
 import { callerOf, KEY, openRecords, type TestRecords } from '../../harness/test-records.ts'
+import { until } from '../../harness/until.ts'
 
 const subject = callerOf('subject')
 const permissions = { read: ['subject'], write: ['subject'] }
@@ -35,7 +36,9 @@ describe('records after a crash', function () {
         }
       })
       const ended = Promise.allSettled(writers)
-      await new Promise((resolve) => setTimeout(resolve, 300 + Math.random() * 300))
+      // Each time in the midst of something else.
+      const enough = 50 + Math.random() * 50
+      await until(() => acknowledged.size > enough)
       await engine.kill()
       await ended
       await engine.restart()

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ServiceProcess, startProcess, stopProcess } from '../../harness/service/process.ts'
+import { found } from '../../harness/until.ts'
 
 describe('the open test environment', function suite() {
   this.timeout(60_000)
@@ -73,9 +74,7 @@ describe('the open test environment', function suite() {
     const email = 'bob@example.org'
     await send('POST', '/1/users', { username: 'bob', email, password: 'x' })
     assert.equal((await send('POST', '/1/requestPasswordReset', { email })).status, 200)
-    for (let i = 0; i < 100 && !/"link":"([^"]+)"/.test(open.output()); i++)
-      await new Promise((resolve) => setTimeout(resolve, 25))
-    const page = await fetch(/"link":"([^"]+)"/.exec(open.output())?.[1] ?? '')
+    const page = await fetch(await found(() => /"link":"([^"]+)"/.exec(open.output())?.[1]))
     assert.match(await page.text(), /Reset Your Password/)
   })
 

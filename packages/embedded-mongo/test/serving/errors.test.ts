@@ -136,10 +136,10 @@ describe('errors', () => {
 
     it('251, transient: a transaction whose time is over', async () => {
       const admin = engine.client.db('admin')
-      await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: 0.2 })
+      await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: 1 })
       const session = begin()
       await things.insertOne({ late: 1 }, { session })
-      await sleep(400)
+      await sleep(1_200)
       await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: 60 })
       await rejects(things.insertOne({ late: 1 }, { session }), 251)
       await session.endSession()

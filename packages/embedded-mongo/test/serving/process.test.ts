@@ -34,7 +34,7 @@ const run = (...argv: string[]): Run => {
 /** Starts by the command line and waits for the line that says so. */
 const ready = async (dataDir: string): Promise<Run & { uri: string }> => {
   const started = run('--data', dataDir, '--port', '0')
-  for (let i = 0; i < 100 && !started.output().includes('\n'); i++) await sleep(50)
+  for (let i = 0; i < 600 && !started.output().includes('\n'); i++) await sleep(50)
   const uri = /^embedded-mongo ready: (mongodb:\/\/127\.0\.0\.1:\d+) data (.+)\n$/.exec(started.output())
   assert.ok(uri?.[1] && uri[2] === dataDir, started.output())
   return { ...started, uri: uri[1] }
@@ -50,7 +50,7 @@ const alive = (pid: number): boolean => {
 }
 
 const gone = async (pid: number): Promise<boolean> => {
-  for (let i = 0; i < 100 && alive(pid); i++) await sleep(50)
+  for (let i = 0; i < 600 && alive(pid); i++) await sleep(50)
   return !alive(pid)
 }
 
@@ -259,7 +259,7 @@ describe('the process', () => {
       .toArray()
     await Promise.race([sleep(500), assert.rejects(busy)])
     parent.kill('SIGKILL')
-    for (let i = 0; i < 80 && alive(Number(pid)); i++) await sleep(50)
+    for (let i = 0; i < 600 && alive(Number(pid)); i++) await sleep(50)
     assert.equal(alive(Number(pid)), false)
     await client.close(true)
     await assert.rejects(busy)
