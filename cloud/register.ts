@@ -15,6 +15,7 @@ import { BmiParams } from '../schemas/bmi.ts'
 import { defineFunction } from './functions/define.ts'
 import { beforeCreate } from './triggers/create.ts'
 import { afterCreate, beforeDelete } from './triggers/remove.ts'
+import { afterFindEhr, beforeFindEhr } from './triggers/subjects.ts'
 import { beforeUpdate, savedObject } from './triggers/update.ts'
 import { beforeSaveUser, ensureEhr } from './triggers/users.ts'
 
@@ -37,6 +38,8 @@ export function registerTriggers({ Cloud }: typeof Parse, records: Records, last
     })
   }
 
+  Cloud.beforeFind('Ehr', (request) => beforeFindEhr(records, request) as never)
+  Cloud.afterFind('Ehr', (request) => afterFindEhr(records, request as never))
   Cloud.beforeSave('_User', (request) => beforeSaveUser(records, request))
   Cloud.afterLogin((request) => ensureEhr(records, request))
 }

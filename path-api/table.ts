@@ -8,6 +8,7 @@ import { carePlans } from './resources/care-plan.ts'
 import { carePlanHistory } from './resources/care-plan-history.ts'
 import { carePlanSettings } from './resources/care-plan-settings.ts'
 import { carePlanTemplates } from './resources/care-plan-template.ts'
+import { conditions } from './resources/conditions.ts'
 import { contacts } from './resources/contact.ts'
 import { ehrs } from './resources/ehrs.ts'
 import { events } from './resources/events.ts'
@@ -56,6 +57,7 @@ export const table: readonly Operation[] = [
   ...events,
   ...measurements,
   ...questionnaires,
+  ...conditions,
   ...carePlanHistory,
   ...carePlanTemplates,
 ]

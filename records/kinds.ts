@@ -14,6 +14,9 @@ import { BodyWeight } from './measurements/kinds/body-weight.ts'
 import { Dsmq } from './measurements/kinds/diabetes-self-management.ts'
 import { HeartRate } from './measurements/kinds/heart-rate.ts'
 import { OxygenSaturation } from './measurements/kinds/oxygen-saturation.ts'
+import { AdverseReaction } from './of-ehr/adverse-reaction.ts'
+import { Device } from './of-ehr/device.ts'
+import { Diagnosis } from './of-ehr/diagnosis.ts'
 import { type ClassKind, type Kind, kind } from './registered/kind.ts'
 import { payloadViolations } from './registered/payload.ts'
 
@@ -35,6 +38,9 @@ export const classes = {
   Goal,
   Task,
   Event,
+  AdverseReaction,
+  Device,
+  Diagnosis,
   Custom,
   BloodPressure,
   BodyMassIndex,

@@ -35,7 +35,10 @@ export const Ehr = forms({
 
 export const EhrResource = closed('EhrResource', 'An electronic health record', {
   id: { ...id('the EHR'), examples: ['e5RtGb81Xz'] },
-  subjectId,
+  subjectId: nullable({
+    ...subjectId,
+    description: `${subjectId.description}; null for participants of none but anonymous care plans of it`,
+  }),
   creatorId: nullable(creatorId),
   pending,
   createdAt: Type.String({ format: 'date-time', description: 'When it was made' }),

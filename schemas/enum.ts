@@ -85,6 +85,38 @@ export const ThermometerLocationEnum = oneOf(
   'Where the temperature was taken; values of different sites are never converted into each other',
 )
 
+export const DiagnosisStatusEnum = oneOf(
+  ['active', 'recurrence', 'relapse', 'inactive', 'remission', 'resolved'],
+  'Where the disease stands, as the clinical status of a FHIR R4 Condition',
+)
+
+export const CertaintyEnum = oneOf(
+  ['unconfirmed', 'provisional', 'differential', 'confirmed', 'refuted', 'entered-in-error'],
+  'How sure it is, as the verification status of a FHIR R4 Condition',
+)
+
+export const GradeEnum = oneOf(['mild', 'moderate', 'severe'], 'How bad it is, as FHIR R4 and openEHR grade')
+
+export const ReactionStatusEnum = oneOf(
+  ['active', 'inactive', 'resolved'],
+  'Whether it is still a risk, as the clinical status of a FHIR R4 AllergyIntolerance',
+)
+
+export const VerificationEnum = oneOf(
+  ['unconfirmed', 'confirmed', 'refuted', 'entered-in-error'],
+  'How sure it is, as the verification status of a FHIR R4 AllergyIntolerance',
+)
+
+export const CriticalityEnum = oneOf(
+  ['low', 'high', 'unable-to-assess'],
+  'How dangerous another exposure may be, as in FHIR R4',
+)
+
+export const SubstanceCategoryEnum = oneOf(
+  ['food', 'medication', 'environment', 'biologic'],
+  'What kind of substance it is, as in FHIR R4',
+)
+
 const ACCOUNT_STATES = ['ACTIVATION_PENDING', 'ACTIVE', 'DISABLED'] as const
 
 export type AccountState = (typeof ACCOUNT_STATES)[number]

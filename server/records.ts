@@ -8,6 +8,9 @@ import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { Events } from '../records/events/events.ts'
 import { CLASS_NAMES, classKind, contents } from '../records/kinds.ts'
 import { Compared } from '../records/measurements/compared.ts'
+import { AdverseReaction } from '../records/of-ehr/adverse-reaction.ts'
+import { Device } from '../records/of-ehr/device.ts'
+import { KnownRecords } from '../records/of-ehr/known-records.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
 import { TextPacks } from '../records/questionnaires/text-packs.ts'
 import type { ClassKind } from '../records/registered/kind.ts'
@@ -24,7 +27,10 @@ import type { Log } from './telemetry/log.ts'
 
 export interface RecordServices {
   records: Records
-  services: Pick<Services, 'profiles' | 'ehrs' | 'carePlans' | 'events' | 'textPacks' | 'recordsOf'>
+  services: Pick<
+    Services,
+    'profiles' | 'ehrs' | 'carePlans' | 'events' | 'reactions' | 'devices' | 'textPacks' | 'recordsOf'
+  >
   close(): Promise<void>
 }
 
@@ -45,8 +51,11 @@ export async function openRecords(
   const textPacks = new TextPacks(jsonFilesIn(config.textPacks, 'TEXT_PACKS'))
   const carePlans = new CarePlans(records, ehrs, sendMail, templates)
   const events = new Events(records, carePlans.holders)
-  const own = { profiles: new Profiles(records), ehrs, carePlans, events, textPacks }
-  const registered = registeredRecords(records, carePlans.holders, [events, ...Object.values(carePlans.of)])
+  const reactions = new KnownRecords(records, AdverseReaction, carePlans.holders)
+  const devices = new KnownRecords(records, Device, carePlans.holders)
+  const own = { profiles: new Profiles(records), ehrs, carePlans, events, reactions, devices, textPacks }
+  const given = [events, reactions, devices, ...Object.values(carePlans.of)]
+  const registered = registeredRecords(records, carePlans.holders, given)
   const services = { ...own, recordsOf: ({ name }: { name: string }) => registered.get(name) as PlainRecords }
   const needed = [own.profiles, carePlans, ...registered.values()].flatMap((service) => service.indexes())
   for (const [collection, indexes] of [...Object.entries(auditIndexes), ...needed])

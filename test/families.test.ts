@@ -4,13 +4,16 @@ import {
   byClass,
   createByClass,
   createByPath,
+  differing,
   KIND_NAMES,
   kinds,
   newPlace,
   type Place,
+  pathOf,
   type Shown,
   shownBy,
   tellsVersion,
+  writtenOf,
 } from './family-kinds.ts'
 import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from './harness/care/patients.ts'
 import { assertError, moment } from './harness/clients/class-client.ts'
@@ -36,8 +39,8 @@ describe('both families', () => {
   }
 
   for (const name of KIND_NAMES) {
-    const { at, body: written, change, history, deletes } = kinds[name]
-    const counted = (version: number) => (tellsVersion(name) ? version : written.version)
+    const { change, history, deletes } = kinds[name]
+    const counted = (version: number) => (tellsVersion(name) ? version : kinds[name].body.version)
     const ehrOf = (id: string) => (name === 'Ehr' ? id : place.ehrId)
 
     describe(`share the ${name}`, () => {
@@ -47,7 +50,7 @@ describe('both families', () => {
         const { body } = await byClass(patient).get(name, id).expect(200)
         agree(name, created, body)
         agree(name, (await shownBy(patient, name, place, id)).resource, body)
-        const sent: Shown = { ...kinds[name].object(place), version: 1 }
+        const sent: Shown = { ...kinds[name].object(place), ...differing(id), version: 1 }
         for (const [field, value] of Object.entries(sent)) assert.deepEqual(body[field], value, field)
         assertError(await byClass(stranger).get(name, id), 101)
       })
@@ -57,7 +60,7 @@ describe('both families', () => {
         const id = String(object.objectId)
         const { resource } = await shownBy(patient, name, place, id)
         agree(name, resource, object)
-        const sent: Shown = { ...written, version: counted(1) }
+        const sent: Shown = { ...writtenOf(name, id), version: counted(1) }
         for (const [field, value] of Object.entries(sent)) assert.deepEqual(resource?.[field], value, field)
         assert.equal((await shownBy(stranger, name, place, id)).resource, undefined)
       })
@@ -73,7 +76,7 @@ describe('both families', () => {
           const { resource, etag } = await shownBy(patient, name, place, id)
           agree(name, resource, body)
           const replace = (ifMatch: string) =>
-            patient.call('PUT', `${at(place)}/${id}`, written, { 'if-match': ifMatch })
+            patient.call('PUT', pathOf(name, place, id), writtenOf(name, id), { 'if-match': ifMatch })
           const late = await replace(read.etag ?? '"1"')
           refused(late, 412, 'precondition-failed')
           assert.equal(late.etag, '"2"')
@@ -86,7 +89,7 @@ describe('both families', () => {
           assert.equal(after.resource?.version, counted(4))
           if (etag !== undefined) {
             const unless = (value = '') =>
-              patient.call('GET', `${at(place)}/${id}`, undefined, { 'if-none-match': value })
+              patient.call('GET', pathOf(name, place, id), undefined, { 'if-none-match': value })
             assert.deepEqual([(await unless(etag)).status, (await unless(after.etag)).status], [200, 304])
           }
         })
@@ -103,10 +106,10 @@ describe('both families', () => {
           [byPath, 'path family'],
           [object, 'class family'],
         ] as const) {
-          if (change) ok(await patient.call('PUT', `${at(place)}/${id}`, written))
+          if (change) ok(await patient.call('PUT', pathOf(name, place, id), writtenOf(name, id)))
           assert.deepEqual(await historyOf(name, ehrOf(id), id), [`1 create ${first}`, ...changes])
           if (!history) continue
-          const { items } = ok(await patient.call('GET', `${at(place)}/${id}/history`))
+          const { items } = ok(await patient.call('GET', `${pathOf(name, place, id)}/history`))
           assert.deepEqual(
             items.map(({ version, changed, before }: Shown) => [
               version,
@@ -127,9 +130,11 @@ describe('both families', () => {
         const id = name === 'Ehr' ? owner.ehrId : String((await createByPath(owner, name, place)).id)
         await byClass(owner).delete(name, id).expect(200)
         assert.equal((await shownBy(owner, name, place, id)).resource, undefined)
-        const again = change
-          ? owner.call('PUT', `${at(place)}/${id}`, written)
-          : owner.call('DELETE', `${at(place)}/${id}`)
+        // What is put under a path of its own is made anew.
+        const again =
+          change && !kinds[name].isNamed
+            ? owner.call('PUT', pathOf(name, place, id), writtenOf(name, id))
+            : owner.call('DELETE', pathOf(name, place, id))
         refused(await again, 404, 'not-found')
       })
 
@@ -141,7 +146,7 @@ describe('both families', () => {
             .put(name, id, change ?? {})
             .expect(200)
           const remove = (version: number) =>
-            owner.call('DELETE', `${at(place)}/${id}`, undefined, { 'if-match': `"${version}"` })
+            owner.call('DELETE', pathOf(name, place, id), undefined, { 'if-match': `"${version}"` })
           refused(await remove(1), 412, 'precondition-failed')
           ok(await remove(2), 204)
           assertError(await byClass(owner).get(name, id), 101)
@@ -155,7 +160,11 @@ describe('both families', () => {
         const { resource } = await shownBy(nurse, name, place, id)
         agree(name, resource, (await byClass(nurse).get(name, id).expect(200)).body)
         const method = change ? 'PUT' : 'DELETE'
-        refused(await nurse.call(method, `${at(place)}/${id}`, change && written), 403, 'forbidden')
+        refused(
+          await nurse.call(method, pathOf(name, place, id), change && writtenOf(name, id)),
+          403,
+          'forbidden',
+        )
         assertError(await byClass(nurse).put(name, id, change ?? {}), 101)
         assertError(await byClass(nurse).delete(name, id), 101)
       })

@@ -7,8 +7,11 @@ import {
   exampleChange,
   exampleObject,
   isOffered,
+  pathIn,
+  pathOfOne,
   placeOf,
   SHARED,
+  unlike,
 } from './harness/care/examples.ts'
 import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
 import { classesOf, moment } from './harness/clients/class-client.ts'
@@ -33,8 +36,11 @@ export interface Place {
 
 /** A resource that both families have: what each of them writes of it, and where the path family has it. */
 interface Kind {
-  /** Where it is added; its own path is below, except that an EHR has none to be shown at. */
-  at(place: Place): string
+  /** Where it is added, as which method. */
+  at(place: Place, body?: Shown): string
+  method: string
+  /** Whether its path is not made of its id. */
+  isNamed: boolean
   /** What the path family's client writes. */
   body: Shown
   /** The same as the class family's client writes it, with where it belongs. */
@@ -51,11 +57,9 @@ function kindOf(name: ClassName): Kind {
   const operation = addition(name)
   assert.ok(operation)
   return {
-    at: (place) =>
-      operation.path.replace(
-        /\{(\w+)\}/g,
-        (_, id) => place[id === 'careplanId' ? 'carePlanId' : (id as 'ehrId')],
-      ),
+    at: (place, body) => pathIn(operation.path, { ...body, ...place }),
+    method: operation.method.toUpperCase(),
+    isNamed: operation.path.endsWith('}'),
     body: exampleBody(name),
     object: (place) => ({ ...placeOf(name, place), ...exampleObject(name) }),
     change: exampleChange(name),
@@ -82,15 +86,38 @@ export async function newPlace(): Promise<{ patient: Patient; place: Place }> {
   }
 }
 
+/** What makes the records that were made here different ones. */
+const made = new Map<string, Shown>()
+export const differing = (id: string): Shown => made.get(id) ?? {}
+
+/** What makes another one of a kind of which an EHR has each once. */
+const another = (name: KindName): Shown => {
+  const values = unlike(name, kinds[name].body)
+  return Object.fromEntries((classKind(name).known?.by ?? []).map((field) => [field, values[field]]))
+}
+
+/** What was written of a record, as the path family's client writes it. */
+export const writtenOf = (name: KindName, id: string): Shown => ({ ...kinds[name].body, ...made.get(id) })
+
+/** The path of one record, except that an EHR has none to be shown at. */
+export const pathOf = (name: KindName, place: Place, id: string): string =>
+  pathOfOne(name, kinds[name].at(place, writtenOf(name, id)), id)
+
 export async function createByPath(who: Person, name: KindName, place: Place): Promise<Shown> {
-  const { at, body } = kinds[name]
+  const { at, method } = kinds[name]
+  const own = another(name)
+  const body = { ...kinds[name].body, ...own }
   const named = 'carePlanId' in classKind(name).body.properties && { carePlanId: place.carePlanId }
-  return ok(await who.call('POST', at(place), { ...body, ...named }), 201)
+  const created = ok(await who.call(method, at(place, body), { ...body, ...named }), 201)
+  made.set(String(created.id), own)
+  return created
 }
 
 export async function createByClass(who: Person, name: KindName, place: Place): Promise<Shown> {
-  const { body } = await byClass(who).post(name, kinds[name].object(place))
+  const own = another(name)
+  const { body } = await byClass(who).post(name, { ...kinds[name].object(place), ...own })
   assert.ok(body.objectId, JSON.stringify(body))
+  made.set(body.objectId, own)
   return body
 }
 
@@ -102,9 +129,9 @@ export async function shownBy(
   id: string,
 ): Promise<{ resource: Shown | undefined; etag?: string }> {
   const one = (within: Shown[]) => ({ resource: within.find((one) => one.id === id) })
-  const at = kinds[name].at(place)
-  if (name === 'Ehr') return one(ok(await who.call('GET', `${at}?limit=1000`)).items)
-  const answer: Answer = await who.call('GET', name === 'Task' ? at.replace(/\/task$/, '') : `${at}/${id}`)
+  const path = pathOf(name, place, id)
+  if (name === 'Ehr') return one(ok(await who.call('GET', '/med/ehr?limit=1000')).items)
+  const answer: Answer = await who.call('GET', name === 'Task' ? path.replace(/\/task\/\w+$/, '') : path)
   if (answer.status === 404) return { resource: undefined }
   return name === 'Task' ? one(ok(answer).tasks) : { resource: ok(answer), etag: answer.etag }
 }

@@ -4,6 +4,7 @@ import type { ClassKind } from '../../records/registered/kind.ts'
 import { alreadyClosed, derivedNames, derivedOf, updateFaults } from '../../records/registered/rules.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
+import { namesOf } from '../../schemas/forms/fields.ts'
 import { callerOf } from '../request/caller.ts'
 import { invalid, refuseFaults } from '../request/refusals.ts'
 import type { Family } from './create.ts'
@@ -25,7 +26,10 @@ export async function beforeUpdate(
   refuseFaults(updateFaults(kind, values, changed))
   writeTogether(kind, object, values, changed)
   const caller = await callerOf(request)
-  if (changed.includes('status')) return close(records, caller, kind.name as Closable, request, changed)
+  const violations = kind.reserved?.(caller, { ...stored, id: object.id }, values) ?? []
+  refuseFaults({ missing: [], violations })
+  if (namesOf(kind.fields, 'status').some((name) => changed.includes(name)))
+    return close(records, caller, kind.name as Closable, request, changed)
   object.increment('version')
   const ehrId = kind.name === 'Ehr' ? object.id : object.get('ehrId')
   const about = { collection: kind.name, id: object.id ?? '', ehrId, version: stored.version, changed }

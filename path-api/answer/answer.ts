@@ -8,6 +8,8 @@ export type ReplySpec =
   | readonly [status: number, body: TSchema | Raw, versioned: 'versioned']
 
 interface Head {
+  /** Whether a PUT has made what was not there. */
+  created?: boolean
   /** Path of what was created. */
   location?: string
   /** The resource's version; its ETag is the version in quotes. */

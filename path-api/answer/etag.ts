@@ -36,6 +36,17 @@ export function parseIfMatch(header: string | undefined): Expected {
   return [...value.matchAll(strongVersion)].map(([, version]) => Number(version))
 }
 
+/**
+ * Whether If-None-Match of a PUT forbids to replace what is there.
+ *
+ * @throws MalformedRequest when it names versions: what is replaced is chosen by If-Match
+ */
+export function wantsNew(header: string | undefined): boolean {
+  if (header === undefined) return false
+  if (header.trim() === '*') return true
+  throw new ServiceError('MalformedRequest', { detail: 'If-None-Match of a change can only be *.' })
+}
+
 /** Whether If-None-Match names this ETag (weak comparison), so that 304 says it all. */
 export function isUnchanged(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false

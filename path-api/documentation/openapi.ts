@@ -81,6 +81,7 @@ const headers = {
   IfMatch: headerParameter('If-Match', 'ETags of the versions that may be overwritten, or `*`', '"3"'),
   IfMatchRequired: headerParameter('If-Match', 'ETag of the version that may be overwritten', '"3"', true),
   IfNoneMatch: headerParameter('If-None-Match', 'ETags that the client has', '"3"'),
+  IfNoneMatchAny: headerParameter('If-None-Match', '`*`: only when there is none yet', '*'),
   IdempotencyKey: headerParameter(
     'Idempotency-Key',
     'Chosen by the client, different for each request; a repetition gets the first answer',
@@ -126,11 +127,14 @@ function securityOf(access: Operation['access']): Json[] {
   return access === 'optional' ? [{}, ...token] : token
 }
 
-function headersOf({ method, ifMatch, reply, errors = [] }: Operation): (keyof typeof headers)[] {
+function headersOf({ method, ifMatch, creates, reply, errors = [] }: Operation): (keyof typeof headers)[] {
   if (method === 'post')
     return errors.includes('PreconditionFailed') ? ['IdempotencyKey', 'IfMatch'] : ['IdempotencyKey']
   if (method === 'get') return reply[2] ? ['IfNoneMatch'] : []
-  return [ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch']
+  return [
+    ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch',
+    ...(creates ? (['IfNoneMatchAny'] as const) : []),
+  ]
 }
 
 function parametersIn(
@@ -166,7 +170,13 @@ function limitsInWords({ bytes, depth }: BodyLimits, body: NonNullable<Operation
 
 const header = (description: string) => ({ description, schema: { type: 'string' } })
 
-function success({ method, reply: [status, body, versioned] }: Operation, schemas: SchemaCollector): Json {
+function success(operation: Operation, schemas: SchemaCollector): Json {
+  const { creates, reply } = operation
+  const made: Operation[] = creates ? [{ ...operation, reply: [201, reply[1] as TSchema, 'versioned'] }] : []
+  return Object.assign({}, ...[operation, ...made].map((one) => successOf(one, schemas)))
+}
+
+function successOf({ method, reply: [status, body, versioned] }: Operation, schemas: SchemaCollector): Json {
   const head = {
     ...(versioned ? { ETag: header('The version, in quotes') } : {}),
     ...(status === 201 ? { Location: header('Path of what was created') } : {}),

@@ -17,6 +17,8 @@ interface RequestFacts<A extends Access> {
   userAgent: string
   /** The versions that the client accepts to overwrite, as `If-Match` names them; the store compares and sets. */
   expected: Expected
+  /** Whether the client wants to make something new only: `If-None-Match: *`. */
+  createOnly: boolean
   /**
    * An id for a document about to be created. Under an Idempotency-Key it is the same each time, so that a
    * repetition after a crash finds the document of the first attempt instead of making a second one.

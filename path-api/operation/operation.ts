@@ -49,6 +49,8 @@ export interface About<A extends Access> {
   errors?: readonly ErrorName[]
   /** `required`: without If-Match the answer is 428. */
   ifMatch?: 'required'
+  /** A PUT that makes what is not there yet: then it answers 201, and `If-None-Match: *` lets it do nothing else. */
+  creates?: true
   /** What the body may be at most; 1 MB and 32 levels unless told. */
   limits?: Partial<BodyLimits>
   /** How long a query may take; 5 s unless told. */

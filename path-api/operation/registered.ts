@@ -1,4 +1,4 @@
-import { type TProperties, Type } from '@sinclair/typebox'
+import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { ClassKind, PlainOperation } from '../../records/registered/kind.ts'
 import type { Key, Range } from '../../records/registered/registered.ts'
 import { changeOf, Restoration } from '../../schemas/change.ts'
@@ -22,6 +22,8 @@ interface About {
   /** The name of the path's parameter for one record. */
   parameter: string
   descriptions?: Partial<Record<PlainOperation, string>>
+  /** Of a kind that is not named by its id: what names it, and how it is found. */
+  named?: { schema: TSchema; keyOf(params: object, services: Services): Promise<Key> }
 }
 
 type Shown = Record<string, unknown>
@@ -44,7 +46,7 @@ interface Made {
   one: string
   access: { read: 'ehr:read' | 'plan:read'; write: 'ehr:write' | 'plan:write' }
   records(services: Services): PlainRecords
-  keyOf(params: object): Key
+  keyOf(params: object, services: Services): Key | Promise<Key>
   about(what: PlainOperation): { source: string; description?: string; extra?: true }
   represented(record: object): Shown
   versioned(record: SavedRecord, location?: string): Answer<Shown, { version: number }>
@@ -56,26 +58,20 @@ interface Made {
  *     registered(Event, '/med/{ehrId}/event', { source, parameter: 'eventId' })
  */
 export function registered(kind: ClassKind, path: string, about: About): Operation[] {
-  const { source, parameter, descriptions = {}, without = [], extra = [] } = about
+  const { source, parameter, descriptions = {}, without = [], extra = [], named } = about
   const ofEhr = kind.registeredIn === 'EHR'
-  const named = toPath(kind.fields)
-  const represent = (record: object) =>
-    fieldsOf(kind.resource.properties, {
-      ...named(record),
-      compositionId: (record as Shown).id,
-      links: linksOf(record as Shown, path),
-    }) as Shown
+  const represent = represented(kind, path)
   const made: Made = {
     kind,
     paths: {
       all: path,
       one: `${path}/{${parameter}}`,
-      params: { [parameter]: recordId(`Id of the ${kind.noun}`, kind.example) },
+      params: { [parameter]: named?.schema ?? recordId(`Id of the ${kind.noun}`, kind.example) },
     },
     one: `${/^[aeiou]/i.test(kind.noun) ? 'an' : 'a'} ${kind.noun}`,
     access: { read: ofEhr ? 'ehr:read' : 'plan:read', write: ofEhr ? 'ehr:write' : 'plan:write' },
     records: ({ recordsOf }) => recordsOf(kind),
-    keyOf: (params) => ({ id: textIn(params, parameter), ehrId: textIn(params, 'ehrId') }),
+    keyOf: named?.keyOf ?? ((params) => ({ id: textIn(params, parameter), ehrId: textIn(params, 'ehrId') })),
     about: (what) => ({
       source,
       ...(descriptions[what] !== undefined && { description: descriptions[what] }),
@@ -104,10 +100,21 @@ const headOf = ({ version, others }: SavedRecord, location: string | undefined) 
   ...(others && { headers: { etag: taggedWith(version, others) } }),
 })
 
+/** A record as clients see it; its fields go by further names in some kinds. */
+export function represented({ fields, resource }: Pick<ClassKind, 'fields' | 'resource'>, path: string) {
+  const inPathForm = toPath(fields)
+  return (record: object): Shown => {
+    const { id, updatedAt } = record as Shown
+    const names = { compositionId: id, lastUpdated: updatedAt, links: linksOf(record as Shown, path) }
+    return fieldsOf(resource.properties, { ...inPathForm(record), ...names })
+  }
+}
+
 /** Of these no clause of the specification speaks. */
 const BEYOND: readonly PlainOperation[] = ['history', 'restore']
 
-export const plural = (noun: string): string => `${noun}${/[sx]$/.test(noun) ? 'es' : 's'}`
+export const plural = (noun: string): string =>
+  noun.endsWith('sis') ? `${noun.slice(0, -2)}es` : `${noun}${/[sx]$/.test(noun) ? 'es' : 's'}`
 
 const textIn = (params: object, name: string): string => (params as Record<string, string>)[name] ?? ''
 
@@ -160,7 +167,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       access: access.read,
       reply: [200, kind.resource, 'versioned'],
       handle: async ({ params }, context) =>
-        versioned(await records(context).get(context.caller, keyOf(params))),
+        versioned(await records(context).get(context.caller, await keyOf(params, context))),
     }),
   replace: ({ kind, paths, one, access, records, keyOf, about, versioned }) =>
     operation({
@@ -172,10 +179,10 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       access: access.write,
       body: kind.replacement,
       reply: [200, kind.resource, 'versioned'],
-      errors: ['IdMismatch', 'RuleViolated'],
+      errors: ['IdMismatch', 'RuleViolated', ...conflict(kind)],
       handle: async ({ params, body }, context) => {
         const { id, ...rest } = body as Shown
-        const key = keyOf(params)
+        const key = await keyOf(params, context)
         if (id !== undefined) requireSameId('id', String(id), key.id)
         const { caller, expected } = context
         return versioned(await records(context).replace(caller, key, rest, { expected }))
@@ -190,8 +197,10 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       summary: `Delete ${one}`,
       access: access.write,
       reply: [204],
-      handle: ({ params }, context) =>
-        records(context).remove(context.caller, keyOf(params), { expected: context.expected }),
+      handle: async ({ params }, context) => {
+        const { caller, expected } = context
+        await records(context).remove(caller, await keyOf(params, context), { expected })
+      },
     }),
   history: ({ kind, paths, one, access, records, keyOf, about, represented }) =>
     list({
@@ -203,7 +212,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       access: access.read,
       item: changeOf(kind.name, kind.noun, kind.resource),
       handle: async ({ params, page }, context) => {
-        const found = await records(context).history(context.caller, keyOf(params), page)
+        const found = await records(context).history(context.caller, await keyOf(params, context), page)
         return pageAs(found, ({ before, changed, announced = false, ...change }) => ({
           ...change,
           announced,
@@ -224,16 +233,21 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       access: access.write,
       body: Restoration,
       reply: [200, kind.resource, 'versioned'],
-      errors: ['RuleViolated', 'PreconditionFailed'],
+      errors: ['RuleViolated', 'PreconditionFailed', ...conflict(kind)],
       handle: async ({ params, body: { version } }, context) => {
         const { caller, expected } = context
-        return versioned(await records(context).restore(caller, keyOf(params), version, { expected }))
+        return versioned(
+          await records(context).restore(caller, await keyOf(params, context), version, { expected }),
+        )
       },
     }),
 }
 
+/** What a change may make the same as another one. */
+const conflict = ({ known }: ClassKind) => (known ? (['Conflict'] as const) : [])
+
 /** By what the plain list is narrowed. */
-export function rangeOf({ registeredIn, lists, fields }: ClassKind) {
+export function rangeOf({ registeredIn, lists, fields, filters = {} }: ClassKind) {
   const sorted = lists.ofEhr?.sort ?? 'createdAt'
   const format = fields[sorted]?.format ?? 'date-time'
   const bound = (description: string) => Type.Optional(Type.String({ format, description }))
@@ -241,5 +255,6 @@ export function rangeOf({ registeredIn, lists, fields }: ClassKind) {
     from: bound(`Those whose ${sorted} is earlier are left out`),
     to: bound(`Those whose ${sorted} is this or later are left out`),
     ...(registeredIn !== 'EHR' && { carePlanId: Type.Optional(id('the care plan that they belong to')) }),
+    ...Object.fromEntries(Object.entries(filters).map(([name, { schema }]) => [name, Type.Optional(schema)])),
   }
 }

@@ -9,6 +9,9 @@ import type { Removals } from '../../records/accounts/removals.ts'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
+import type { AdverseReaction } from '../../records/of-ehr/adverse-reaction.ts'
+import type { Device } from '../../records/of-ehr/device.ts'
+import type { KnownRecords } from '../../records/of-ehr/known-records.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { TextPacks } from '../../records/questionnaires/text-packs.ts'
 import type { Key, Range, Writing } from '../../records/registered/registered.ts'
@@ -65,6 +68,8 @@ export interface Services {
   events: Events
   /** The texts of the questionnaires. */
   textPacks: TextPacks
+  reactions: KnownRecords<typeof AdverseReaction.schema, 'ofEhr'>
+  devices: KnownRecords<typeof Device.schema, 'ofEhr'>
   /** The records of any kind that is registered in EHRs, in so far as they are like any other's. */
   recordsOf(kind: { name: string }): PlainRecords
 }

@@ -4,7 +4,7 @@ import { concealed, counted, type Spend } from '../../records/limits/rate-limits
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { inTime, QUERY_MS } from '../../records/store/reading/deadline.ts'
 import { ServiceError } from '../../schemas/errors.ts'
-import { isUnchanged, parseIfMatch } from '../answer/etag.ts'
+import { isUnchanged, parseIfMatch, wantsNew } from '../answer/etag.ts'
 import { Raw } from '../answer/media.ts'
 import { idempotencyKey, type Once, type Sameness } from '../limits/idempotency.ts'
 import { type Principal, permits, requireReached } from '../operation/access.ts'
@@ -125,7 +125,8 @@ function factsOf({ request, requestId }: Exchange, operation: Operation) {
   if (operation.ifMatch === 'required' && expected === undefined)
     throw new ServiceError('PreconditionRequired')
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
-  return { requestId, address: request.ip ?? '', userAgent, expected }
+  const createOnly = operation.creates === true && wantsNew(request.headers['if-none-match'])
+  return { requestId, address: request.ip ?? '', userAgent, expected, createOnly }
 }
 
 function samenessOf(

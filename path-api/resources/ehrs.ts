@@ -1,4 +1,4 @@
-import type { StoredEhr } from '../../records/ehrs/ehrs.ts'
+import type { SeenEhr } from '../../records/ehrs/ehrs.ts'
 import { EhrBody, EhrResource } from '../../schemas/ehr.ts'
 import { answer } from '../answer/answer.ts'
 import { list, pageAs } from '../operation/list.ts'
@@ -8,7 +8,7 @@ import { mounted } from './mounts.ts'
 const agreed = 'EHR data: an EHR for another user counts once that user agrees'
 const source = 'Endpoints, EHR data; Endpoints, Medical data'
 
-const ehrOf = (stored: StoredEhr): EhrResource => {
+const ehrOf = (stored: SeenEhr): EhrResource => {
   const { id, subjectId, creatorId = null, pending = false, createdAt, version } = stored
   return { id, subjectId, creatorId, pending, createdAt, version }
 }

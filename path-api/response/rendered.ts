@@ -16,11 +16,11 @@ export interface Rendered {
 /** Turns what an operation's handler returned into what is written. */
 export function render({ id, reply: [status, spec, versioned] }: Operation, result: unknown): Rendered {
   const { body, head } = result instanceof Answer ? result : new Answer(result, {})
-  const { version, location, headers } = head
+  const { version, location, headers, created = false } = head
   if (versioned && version === undefined) throw new Error(`${id} answered without a version`)
   const isRaw = spec instanceof Raw
   return {
-    status,
+    status: created ? 201 : status,
     headers: {
       ...(spec === undefined ? {} : { 'content-type': isRaw ? spec.types[0] : 'application/json' }),
       ...(version === undefined ? {} : { etag: etagOf(version) }),

@@ -18,8 +18,12 @@ import { governsEhr } from './beginning/of-account.ts'
 import { ownEhrId, ownFirst } from './own-first.ts'
 import { removeSoftly, restoreRemoved } from './removal/removed.ts'
 import { ehrPermissions } from './rights/access.ts'
+import { unnamedFor } from './rights/anonymity.ts'
 
 export type StoredEhr = Saved<Static<typeof Ehr.record>>
+
+/** As those see it who may not know whom it is about, too. */
+export type SeenEhr = Omit<StoredEhr, 'subjectId'> & { subjectId: string | null }
 
 /** For what a rule of its own allows, whatever the permissions say. */
 const unrestricted = (caller: Caller): Caller => ({ ...caller, unrestricted: true })
@@ -50,9 +54,17 @@ export class Ehrs {
 
   /**
    * Those whose subject or creator the caller is, and those in whose care plans they take part: first the one that came
-   * with the caller's account, then the newest first.
+   * with the caller's account, then the newest first. Whom it is about, those are not told who take part anonymously.
    */
-  async list(caller: Caller, page: PageOf, where: { subjectId?: string } = {}): Promise<Page<StoredEhr>> {
+  async list(caller: Caller, page: PageOf, where: { subjectId?: string } = {}): Promise<Page<SeenEhr>> {
+    const [{ items, ...rest }, unnamed] = await Promise.all([
+      this.#list(caller, page, where),
+      unnamedFor(this.#records, caller),
+    ])
+    return { ...rest, items: items.map((ehr) => (unnamed.has(ehr.id) ? { ...ehr, subjectId: null } : ehr)) }
+  }
+
+  async #list(caller: Caller, page: PageOf, where: { subjectId?: string }): Promise<Page<StoredEhr>> {
     const own = await ownEhrId(this.#records, caller)
     if (own === undefined) return this.store.list(caller, 'newest', { where, ...page })
     return ownFirst(
@@ -63,7 +75,7 @@ export class Ehrs {
   }
 
   /** Those whose subject the caller is, in the same order. */
-  async aboutThemselves(caller: Caller): Promise<StoredEhr[]> {
+  async aboutThemselves(caller: Caller): Promise<SeenEhr[]> {
     return (await this.list(caller, { limit: 1000 }, { subjectId: caller.userId })).items
   }
 

@@ -36,7 +36,7 @@ export class Closable<S extends TObject, L extends string> extends Registered<S,
     tx: Transaction,
   ): Promise<Saved<Static<S>>[]> {
     const open = records.flatMap((one) => (statusOf(one) === 'ACTIVE' ? [one.id] : []))
-    const close = (now: Saved<Static<S>>) => this.validated(now, { ...(now as object), status })
+    const close = (now: Saved<Static<S>>) => this.validated(caller, now, { ...(now as object), status })
     const closed = await this.store.updateAll(caller, open, close, tx)
     const byId = new Map(closed.map((one) => [one.id, one]))
     return records.map((one) => byId.get(one.id) ?? one)

@@ -1,11 +1,11 @@
-import type { Static, TObject, TProperties } from '@sinclair/typebox'
+import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import type { Language } from '../../schemas/code-lists.ts'
 import type { AnyForms, RegisteredIn } from '../../schemas/forms/forms.ts'
 import { type Check, checkOf } from '../../schemas/registry.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import { type EhrHead, ehrPermissions } from '../ehrs/rights/access.ts'
-import type { Permissions } from '../store/documents/caller.ts'
+import type { Caller, Permissions } from '../store/documents/caller.ts'
 import type { ListShape } from '../store/reading/listing.ts'
 import type { Resource } from '../store/resource.ts'
 import type { TimelineLine } from './timeline-line.ts'
@@ -39,6 +39,22 @@ export interface Comparison {
   told(now: Values, former: Values): Record<string, unknown>
 }
 
+/** What a list can be narrowed by, beside its times. */
+export interface Filter {
+  /** Of the value in the query. */
+  schema: TSchema
+  /** What is then true of the records, by the names of their fields. */
+  where(value: string): Record<string, unknown>
+}
+
+/** What makes a record the same one as another: an EHR has one of those that share a text in `knownBy`. */
+export interface Known {
+  /** The fields that tell. */
+  by: readonly string[]
+  /** What then stands in its field `knownBy`. */
+  as(values: Values): string[]
+}
+
 /** What every kind of record says about itself, whichever families have it. */
 export interface Kind extends Resource<TObject, string> {
   /** What it is called in a sentence, where people read it: `{ en: 'care plan', nl: 'zorgplan' }`. */
@@ -55,6 +71,10 @@ export interface ClassKind extends Kind, AnyForms {
   most?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
   /** How it stands in the timeline of its EHR; absent: not at all. */
   timeline?: TimelineLine | undefined
+  /** What not everybody may change who may write the record; `now` has its id, too. */
+  reserved?: ((caller: Caller, now: Values, next: Values) => Violation[]) | undefined
+  filters?: Readonly<Record<string, Filter>> | undefined
+  known?: Known | undefined
   /** Who may see what is registered in an EHR, when that is not whoever sees the EHR. */
   permissions(ehr: EhrHead, id: string): Permissions
 }
@@ -72,6 +92,9 @@ interface Options<S extends TObject, L extends Lists<S>> {
   most?: ClassKind['most']
   timeline?: TimelineLine
   comparison?: ClassKind['comparison']
+  reserved?: ClassKind['reserved']
+  filters?: Readonly<Record<string, Filter>>
+  known?: Known
   permissions?: ClassKind['permissions']
 }
 
@@ -85,7 +108,7 @@ export function kind<F extends AnyForms, const L extends Lists<F['record']>>(
   forms: F,
   options: Options<F['record'], L>,
 ) {
-  const { rules = NO_RULES, permissions = ehrPermissions } = options
+  const { rules = NO_RULES, permissions = ehrPermissions, known, indexes = [] } = options
   return {
     ...forms,
     ...options,
@@ -93,9 +116,19 @@ export function kind<F extends AnyForms, const L extends Lists<F['record']>>(
     schema: forms.record as F['record'],
     ehr: (forms.registeredIn === 'none' ? 'id' : 'ehrId') as 'ehrId',
     checks: { create: checkOf(forms.create), update: checkOf(forms.update) },
-    rules,
+    rules: known ? knownRules(rules, known) : rules,
+    indexes: known ? [...indexes, KNOWN] : indexes,
     permissions,
   }
 }
 
 const NO_RULES: Rules = { together: [], violations: () => [] }
+
+/** Two that are written at the same instant do not see each other: the database lets one through. */
+const KNOWN: IndexDescription = { name: 'known', key: { ehrId: 1, knownBy: 1 }, unique: true }
+
+const knownRules = (rules: Rules, known: Known): Rules => ({
+  ...rules,
+  together: [...rules.together, ...known.by],
+  derived: (values) => ({ ...rules.derived?.(values), knownBy: known.as(values) }),
+})

@@ -62,6 +62,8 @@ export interface Range {
   from?: string | undefined
   /** Exclusive. */
   to?: string | undefined
+  /** By the kind's own filters. */
+  [filter: string]: string | undefined
 }
 
 /** A kind with what its store needs of it. */
@@ -94,11 +96,18 @@ export class Registered<S extends TObject, L extends string> {
   list(
     caller: Caller,
     ehrId: string,
-    { carePlanId, from, to }: Range,
+    { carePlanId, from, to, ...asked }: Range,
     page: PageOf,
   ): Promise<Page<Saved<Static<S>>>> {
     const name = (carePlanId === undefined ? 'ofEhr' : 'ofPlan') as L
-    const where = { ehrId, carePlanId, [this.kind.lists[name].sort]: { from, to } }
+    const own = Object.entries(this.kind.filters ?? {}).flatMap(([filter, { where }]) => {
+      const value = asked[filter]
+      return value === undefined ? [] : Object.entries(where(value))
+    })
+    const where = {
+      ...{ ehrId, carePlanId, [this.kind.lists[name].sort]: { from, to } },
+      ...Object.fromEntries(own),
+    }
     return this.listed(caller, { ehrId, carePlanId }, () =>
       this.store.list(caller, name, { where, ...page } as PageQuery<Static<S>>),
     )
@@ -181,7 +190,7 @@ export class Registered<S extends TObject, L extends string> {
     change: (now: Saved<Static<S>>) => object,
     { expected, tx }: Writing,
   ): Promise<Saved<Static<S>>> {
-    return this.store.update(caller, storeKey(key), (now) => this.validated(now, change(now)), {
+    return this.store.update(caller, storeKey(key), (now) => this.validated(caller, now, change(now)), {
       expected,
       tx,
     })
@@ -200,12 +209,13 @@ export class Registered<S extends TObject, L extends string> {
   /** Brings back what a former version said. @throws as replace; NotFound for a version that is not known */
   restore(caller: Caller, key: Key, version: number, { expected }: Writing): Promise<Saved<Static<S>>> {
     const rule = (now: Saved<Static<S>>, former: Saved<Static<S>>) =>
-      this.validated(now, { ...(former as object), ...this.#staying(now) })
+      this.validated(caller, now, { ...(former as object), ...this.#staying(now) })
     return this.store.restore(caller, storeKey(key), version, rule, { expected })
   }
 
   /** What becomes of a record, with what follows from it. @throws RuleViolated */
-  protected validated(now: Saved<Static<S>>, next: object): Static<S> {
+  protected validated(caller: Caller, now: Saved<Static<S>>, next: object): Static<S> {
+    refuseViolations(this.kind.reserved?.(caller, now as Body, next as Body) ?? [])
     return validChange(this.kind as never, now as object, set(next)) as Static<S>
   }
 

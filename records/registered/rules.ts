@@ -79,7 +79,9 @@ export function validChange<T extends object>(kind: ClassKind, now: T, next: T):
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
   const changed = names.filter((name) => !isDeepStrictEqual(before[name], after[name]))
   const fixed = [...Object.keys(kind.place), ...namesOf(kind.fields, 'fixed')]
-  const closedBefore = changed.includes('status') && before.status !== 'ACTIVE'
+  const closedBefore = namesOf(kind.fields, 'status').some(
+    (name) => changed.includes(name) && before[name] !== 'ACTIVE',
+  )
   refuseFaults(missingIn(kind, [], after), [
     ...changed.filter((name) => fixed.includes(name)).map(staying),
     ...kind.rules.violations(after, changed),

@@ -61,7 +61,7 @@ export function attemptOf(
   asked: Record<string, unknown>,
 ): Access[] {
   if (audited.ehr === undefined) return []
-  const ids = typeof asked.id === 'string' ? [asked.id] : []
+  const ids = typeof asked.id === 'string' && asked.id !== '' ? [asked.id] : []
   return [{ ...who(caller), ...what, ehrId: textOrNull(asked[audited.ehr]), type: audited.collection, ids }]
 }
 

@@ -97,12 +97,9 @@ export class Store<S extends TObject, L extends string> {
       )
       return created as Saved<Static<S>>
     } catch (error) {
-      if (!isDuplicate(error)) throw error
-      if (!tx && / index: _id_ /.test(error.message)) return this.get(caller, { id } as Key<Static<S>>)
-      throw new ServiceError('Conflict', {
-        detail: 'A record with these values already exists.',
-        cause: error,
-      })
+      if (!tx && isDuplicate(error) && / index: _id_ /.test(error.message))
+        return this.get(caller, { id } as Key<Static<S>>)
+      throw asConflict(error)
     }
   }
 
@@ -244,7 +241,8 @@ export class Store<S extends TObject, L extends string> {
   ): Promise<R> {
     try {
       return await this.#writer.write({ id: key.id, decide }, tx)
-    } catch (error) {
+    } catch (fault) {
+      const error = asConflict(fault)
       if (!(error instanceof ServiceError)) throw error
       const outcome = error.error === 'NotFound' ? 'denied' : 'refused'
       await this.#report(undefined, attemptOf(this.#resource, caller, { action, outcome }, key))
@@ -257,3 +255,9 @@ export class Store<S extends TObject, L extends string> {
     else if (accesses.length > 0) await this.#records.audit.record(...accesses)
   }
 }
+
+/** What a unique index holds already is a conflict. */
+const asConflict = (fault: unknown): unknown =>
+  isDuplicate(fault)
+    ? new ServiceError('Conflict', { detail: 'A record with these values already exists.', cause: fault })
+    : fault

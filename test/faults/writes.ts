@@ -1,5 +1,13 @@
 import { CLASS_NAMES, type ClassName, classKind } from '../../records/kinds.ts'
-import { addition, exampleBody, exampleChange, exampleObject, placeOf } from '../harness/care/examples.ts'
+import {
+  addition,
+  exampleBody,
+  exampleChange,
+  exampleObject,
+  pathIn,
+  pathOfOne,
+  placeOf,
+} from '../harness/care/examples.ts'
 import { isFullSize } from '../harness/size.ts'
 import type { Part, Place } from './clinic.ts'
 import type { Call } from './victim/victim.ts'
@@ -146,10 +154,15 @@ const pathFamily: Write[] = [
 function ofKind(name: ClassName): Write[] {
   const operation = addition(name)
   if (!operation) return []
-  const path = ({ ehrId = '' }: Place) => operation.path.replace('{ehrId}', ehrId)
-  const body = (place: Place) => ({ ...exampleBody(name), carePlanId: place.carePlanId })
-  const made: Part = { make: (place) => post(path(place), body(place)), id: 'recordId' }
-  const one = (place: Place) => `${path(place)}/${place.recordId}`
+  const method = operation.method.toUpperCase() as Call['method']
+  const named = 'carePlanId' in classKind(name).body.properties
+  const body = ({ carePlanId }: Place) => ({ ...exampleBody(name), ...(named && { carePlanId }) })
+  const path = (place: Place) => pathIn(operation.path, { ...body(place), ...place })
+  const made: Part = {
+    make: (place) => ({ method, path: path(place), body: body(place) }),
+    id: 'recordId',
+  }
+  const one = (place: Place) => pathOfOne(name, path(place), String(place.recordId))
   return [
     { name: `add a ${name}`, given: planned, ask: made.make, shares: name },
     {

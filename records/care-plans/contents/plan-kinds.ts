@@ -2,6 +2,7 @@ import { CarePlan as CarePlanForms } from '../../../schemas/care-plan.ts'
 import { Goal as GoalForms } from '../../../schemas/goal.ts'
 import { Task as TaskForms } from '../../../schemas/task.ts'
 import { planPermissions } from '../../ehrs/rights/access.ts'
+import { unveiling } from '../../ehrs/rights/anonymity.ts'
 import { kind } from '../../registered/kind.ts'
 import type { TimelineLine } from '../../registered/timeline-line.ts'
 
@@ -20,6 +21,7 @@ export const CarePlan = kind(CarePlanForms, {
   lists: { newest: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   permissions: planPermissions,
   timeline: closable('careplan', ['actualStartDate', 'createdAt']),
+  reserved: unveiling,
 })
 
 /** A plan can be read as a whole, with its goals and their tasks: it takes only so many. */

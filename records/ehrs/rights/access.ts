@@ -15,6 +15,10 @@ export const ehrOfRole = (name: string): string | undefined => /^ehr-(.+)-(?:rea
 /** The role of those who read one care plan, write it too, or manage it. */
 export const planRole = (carePlanId: string, right: PlanRight): string => `plan-${carePlanId}-${right}`
 
+/** The care plan in which a role lets its holders take part. */
+export const planOfRole = (name: string): string | undefined =>
+  /^plan-(.+)-(?:read|write|manage)$/.exec(name)?.[1]
+
 export const ehrRoles = (ehrId: string): string[] => [ehrRole(ehrId, 'read'), ehrRole(ehrId, 'write')]
 
 export const planRoles = (carePlanId: string): string[] =>

@@ -5,8 +5,13 @@ type Scalar = string | number | boolean
 /** Of an array field one element is looked for; everything else as it is. */
 type Searched<V> = NonNullable<V> extends readonly (infer E)[] ? E : NonNullable<V>
 
-/** `from` is inclusive, `to` exclusive. */
-type Condition<V> = V | { in: readonly V[] } | { not: V } | { from?: V | undefined; to?: V | undefined }
+/** `from` is inclusive, `to` exclusive; `starting`: of a list of words some begin with each of these, of which there are any. */
+type Condition<V> =
+  | V
+  | { in: readonly V[] }
+  | { not: V }
+  | { from?: V | undefined; to?: V | undefined }
+  | { starting: readonly string[] }
 
 /** What a list may ask: conditions on fields of the schema, in the form the families use. undefined asks nothing. */
 export type Where<T> = {
@@ -55,11 +60,21 @@ function operation(
   const query: Record<string, unknown> = {}
   for (const [name, asked] of Object.entries(condition)) {
     if (asked === undefined) continue
+    if (name === 'starting') return starting(asked as string[])
     if (!Object.hasOwn(OPERATORS, name)) throw new TypeError(`A list cannot ask ${name}.`)
     query[OPERATORS[name as keyof typeof OPERATORS]] = Array.isArray(asked) ? asked.map(value) : value(asked)
   }
   return query
 }
+
+/** Behind every text that begins in the same way. */
+const LAST = '\u{10ffff}'
+
+/** By bounds, no pattern: nothing in a word has a meaning of its own. */
+const starting = (words: readonly string[]): Record<string, unknown> =>
+  words.length === 0
+    ? { $in: [] }
+    : { $all: words.map((word) => ({ $elemMatch: { $gte: word, $lt: `${word}${LAST}` } })) }
 
 function scalar(name: string, asked: unknown): unknown {
   if (asked === null || ['string', 'number', 'boolean'].includes(typeof asked)) return asked

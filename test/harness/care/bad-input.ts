@@ -72,7 +72,7 @@ export const badInput = (what: 'measurements' | 'EHRs') =>
     it('never breaks a list', async () => {
       const names = [
         ...['Ehr.newest', 'CarePlan.newest', 'Task.byDueDate', 'plan.participants.ofPlan'],
-        ...['Event.ofEhr', 'history', 'audit', 'templates'],
+        ...['Event.ofEhr', 'Diagnosis.ofEhr', 'history', 'audit', 'templates'],
       ]
       const cursors = names.flatMap(forgedCursors).map((cursor) => `cursor=${cursor}`)
       for (const operation of asked.filter(({ query }) => 'cursor' in query.properties)) {

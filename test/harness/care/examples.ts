@@ -32,10 +32,18 @@ export const exampleBody = (name: ClassName): Shown => toPath(classKind(name).fi
 export const exampleObject = (name: ClassName): Shown =>
   classForm(classKind(name).fields, exampleValues(name))
 
+/** The same, as it is said of another one of those of which an EHR has each once. */
+export function unlike(name: ClassName, values: Shown): Shown {
+  const { known } = classKind(name)
+  const own = (known?.by ?? []).filter((field) => field in values)
+  return { ...values, ...Object.fromEntries(own.map((field) => [field, `${values[field]} ${++others}`])) }
+}
+let others = 0
+
 /** A change of one text; undefined for a kind that has none. */
 export function exampleChange(name: ClassName): Shown | undefined {
-  const { fields } = classKind(name)
-  const fixed = namesOf(fields, 'fixed', 'closing', 'derived', 'internal')
+  const { fields, known } = classKind(name)
+  const fixed = [...namesOf(fields, 'fixed', 'closing', 'derived', 'internal'), ...(known?.by ?? [])]
   const text = Object.keys(fields).find(
     (field) => !fixed.includes(field) && fields[field]?.type === 'string' && fields[field].maxLength >= 200,
   )
@@ -50,16 +58,28 @@ export const placeOf = (name: ClassName, ids: object): Shown =>
 
 /** How the path family adds records of a kind: below `/med` where it does so in both places. */
 export function addition(name: ClassName): Operation | undefined {
-  const all = table.filter(({ kind, reply: [status] }) => kind === name && status === 201)
+  const all = table.filter(
+    ({ kind, creates, reply: [status] }) => kind === name && (creates || status === 201),
+  )
   return all.find(({ path }) => path.startsWith('/med/')) ?? all[0]
 }
 
+/** A path template with ids, and what a record is put under, filled in. */
+export const pathIn = (path: string, values: object): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(String((values as Shown)[name === 'careplanId' ? 'carePlanId' : name])),
+  )
+
+/** Where one record is that was added there: what it is put under is its own path. */
+export const pathOfOne = (name: ClassName, added: string, id: string): string =>
+  addition(name)?.path.endsWith('}') ? added : `${added}/${id}`
+
 /** Whether that can be done with one record, `history` or `/` itself, of those that are added there. */
-export const isOffered = (method: Operation['method'], { path }: Operation, what = ''): boolean =>
-  table.some((operation) => {
-    const rest = operation.path.startsWith(`${path}/{`) ? operation.path.slice(path.length + 1) : undefined
-    return operation.method === method && rest?.replace(/^\{\w+\}/, '') === what
-  })
+export const isOffered = (method: Operation['method'], { path }: Operation, what = ''): boolean => {
+  const shape = (template: string) => template.replaceAll(/\{\w+\}/g, '{}')
+  const wanted = shape(`${path.endsWith('}') ? path : `${path}/{id}`}${what}`)
+  return table.some((one) => one.method === method && shape(one.path) === wanted)
+}
 
 /** Those kinds that both families offer. */
 export const SHARED: readonly ClassName[] = CLASS_NAMES.filter((name) => addition(name))

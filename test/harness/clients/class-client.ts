@@ -23,8 +23,8 @@ export const classesOf = ({ headers }: Caller) => {
     get: (className: string, id: string) => call('get', `${className}/${id}`),
     delete: (className: string, id: string) => call('delete', `${className}/${id}`),
     batch: (requests: Body[]) => request().post('/1/batch').set(headers).send({ requests }),
-    list: (className: string, where: Body = {}) =>
-      call('get', className).query({ where: JSON.stringify(where) }),
+    list: (className: string, where: Body = {}, more: Body = {}) =>
+      call('get', className).query({ where: JSON.stringify(where), ...more }),
   }
 }
 

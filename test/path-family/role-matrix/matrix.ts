@@ -3,7 +3,7 @@ import type { TObject } from '@sinclair/typebox'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import { namesIn, type Operation } from '../../../path-api/operation/operation.ts'
 import { table } from '../../../path-api/table.ts'
-import { type ClassName, isClassName } from '../../../records/kinds.ts'
+import { type ClassName, classKind, isClassName } from '../../../records/kinds.ts'
 import {
   type CallerName,
   type Cast,
@@ -17,7 +17,14 @@ import {
   type Verdict,
   verdictOf,
 } from '../../harness/care/cast.ts'
-import { addition, exampleBody, exampleChange } from '../../harness/care/examples.ts'
+import {
+  addition,
+  exampleBody,
+  exampleChange,
+  pathIn,
+  pathOfOne,
+  unlike,
+} from '../../harness/care/examples.ts'
 import { call, ok } from '../../harness/clients/path-client.ts'
 import type { Person } from '../../harness/people/people.ts'
 
@@ -45,10 +52,12 @@ function expectedPending(caller: PendingCallerName, operation: Operation) {
   return method === 'post' ? 422 : verdict
 }
 
-function bodyOf({ method, path, body }: Operation, ids: Ids, { mvUid }: Person): unknown {
+function bodyOf({ method, path, body, kind }: Operation, ids: Ids, { mvUid }: Person): unknown {
   if (!body) return undefined
-  const example = exampleOf(body as TObject) as Record<string, unknown>
-  for (const name of ['id', 'status', 'participationId', 'mvUid', 'participants']) delete example[name]
+  const plain = exampleOf(body as TObject) as Record<string, unknown>
+  const example = isClassName(kind) ? unlike(kind, plain) : plain
+  for (const name of ['id', 'status', 'participationId', 'mvUid', 'participants', 'substance'])
+    delete example[name]
   if ('carePlanId' in example) example.carePlanId = ids.careplanId
   return method === 'post' && path.endsWith('/participant') ? { ...example, mvUid } : example
 }
@@ -81,11 +90,14 @@ function matrix<Name>(
   /** With a former version. */
   async function newRecord(kind: ClassName): Promise<string> {
     const { ehrId } = cast.patient
-    const path = addition(kind)?.path.replace('{ehrId}', ehrId)
-    const body = { ...exampleBody(kind), carePlanId: shared.careplanId }
-    const { id } = ok(await cast.patient.call('POST', `${path}`, body), 201)
-    ok(await cast.patient.call('PUT', `${path}/${id}`, { ...body, ...exampleChange(kind) }))
-    return id
+    const { path, method } = addition(kind) as Operation
+    const named = 'carePlanId' in classKind(kind).body.properties && { carePlanId: shared.careplanId }
+    const body: Record<string, unknown> = unlike(kind, { ...exampleBody(kind), ...named })
+    const at = pathIn(path, { ...body, ehrId })
+    const { id } = ok(await cast.patient.call(method.toUpperCase(), at, body), 201)
+    ok(await cast.patient.call('PUT', pathOfOne(kind, at, id), { ...body, ...exampleChange(kind) }))
+    const [own] = namesIn(path).filter((name) => name !== 'ehrId')
+    return own === undefined ? id : encodeURIComponent(String(body[own]))
   }
 
   for (const operation of asked)
