@@ -11,7 +11,10 @@ const keys = {
   KEY_ENCRYPTION_KEY: 'bench-encryption-key',
 }
 /** As it runs for users: nothing is supervised, and mails wait for a server that never comes. */
-const production = { NODE_ENV: 'production', SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'bench@example.org' }
+const production = {
+  ...{ NODE_ENV: 'production', PUBLIC_URL: 'http://127.0.0.1' },
+  ...{ SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'bench@example.org' },
+}
 const unlimited = Object.fromEntries(
   ['ADDRESS_RATE', 'ACCOUNT_RATE', 'LOGIN_ATTEMPTS', 'ACCOUNT_LOGIN_ATTEMPTS'].map((name) => [
     name,

@@ -1,6 +1,7 @@
 import type { Operation } from './operation/operation.ts'
 import { accountPages } from './pages/account-pages.ts'
 import { auditPages } from './pages/audit-pages.ts'
+import { startPage } from './pages/start-page.ts'
 import { account } from './resources/accounts.ts'
 import { addresses } from './resources/address.ts'
 import { audit } from './resources/audit.ts'
@@ -31,6 +32,7 @@ import { tasks } from './resources/task.ts'
 
 /** Every operation of the path family: the router, the OpenAPI document and the contract tests are made from it. */
 export const table: readonly Operation[] = [
+  ...startPage,
   ...health,
   ...problems,
   ...registration,

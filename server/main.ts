@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { type Config, ConfigFaults, configurationRows, readConfig } from './config/config.ts'
+import { requireNode } from './config/node-version.ts'
 import type { Service } from './service.ts'
 
 const usage = `Usage: npm start                     the service
@@ -10,6 +11,7 @@ Everything is configured by environment variables:
 `
 
 async function main(): Promise<void> {
+  requireNode()
   const { values } = parseArgs({
     options: { open: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
   })

@@ -49,7 +49,8 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
       (session, mvUid) => ehrs.leave(session, mvUid),
     ],
   })
-  const services = { readiness, ...parts.services, ...accounts.services }
+  const { publicUrl } = parts
+  const services = { readiness, publicUrl, ...parts.services, ...accounts.services }
   return {
     options: optionsOf(parts, services, accounts),
     accounts,

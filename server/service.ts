@@ -161,8 +161,21 @@ function listen(app: Express, { port, host }: Config): Promise<Server> {
   return new Promise((resolve, reject) => {
     server.keepAliveTimeout = keepAliveMs
     refuseUnreadable(server)
-    server.once('error', reject).listen(port, host, () => resolve(server))
+    server
+      .once('error', (error) => reject(listeningFault(error, { port, host })))
+      .listen(port, host, () => resolve(server))
   })
+}
+
+/** In the words of whoever has to mend it. */
+function listeningFault(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): Error {
+  const why: Record<string, string> = {
+    EADDRINUSE: `PORT ${port} is taken by another program: end that one, or set PORT to another`,
+    EACCES: `PORT ${port} is not for this user: set PORT to one from 1024 on`,
+    EADDRNOTAVAIL: `HOST ${host} is no address of this machine: set HOST to one, or to 0.0.0.0 for all`,
+    ENOTFOUND: `HOST ${host} is not known: set HOST to an address of this machine`,
+  }
+  return new Error(why[error.code ?? ''] ?? error.message, { cause: error })
 }
 
 async function drain(server: Server): Promise<void> {

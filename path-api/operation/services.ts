@@ -47,6 +47,8 @@ export interface Terms {
 
 /** What handlers and access rules work with; the composition root hands it in, each subject adds its line. */
 export interface Services {
+  /** Where clients reach the service. */
+  publicUrl: string
   /** Which of the things that the service stands on answer at the moment. */
   readiness(): Promise<Record<string, boolean>>
   accounts: Accounts

@@ -48,7 +48,7 @@ export interface Filter {
 }
 
 /** What makes a record the same one as another: an EHR has one of those that share a text in `knownBy`. */
-export interface Known {
+interface Known {
   /** The fields that tell. */
   by: readonly string[]
   /** What then stands in its field `knownBy`. */

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { OpenAccounts } from '../accounts/open-accounts.ts'
 import { readConfig } from '../config/config.ts'
+import { requireNode } from '../config/node-version.ts'
 
 const usage = `Usage: npm run admin -- create --email <address> [--name <name>]
          Makes an administrator, and mails a link to choose a password. An account that has the
@@ -75,6 +76,7 @@ async function create(
 }
 
 async function main(): Promise<void> {
+  requireNode()
   const command = await commandOf(process.argv.slice(2))
   if (command === undefined) {
     process.stdout.write(usage)

@@ -1,6 +1,7 @@
 import { MongoClient } from 'mongodb'
 import { type Progress, type Verdict, verifyAudit } from '../../records/store/audit/verifier.ts'
 import { readConfig } from '../config/config.ts'
+import { requireNode } from '../config/node-version.ts'
 import { openDatabase } from '../database/database.ts'
 
 const usage = `Usage: npm run audit -- verify
@@ -14,6 +15,7 @@ Keep what it prints outside the database: the number of entries never falls, but
 `
 
 async function main(): Promise<number> {
+  requireNode()
   if (process.argv[2] !== 'verify') {
     process.stdout.write(usage)
     return process.argv[2] === '--help' ? 0 : 2

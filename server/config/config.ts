@@ -1,3 +1,4 @@
+import { directoryFault } from './data-directory.ts'
 import { keptKeys } from './kept-keys.ts'
 import { type Setting, settings } from './known-settings.ts'
 
@@ -58,11 +59,23 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean): Config {
     faults.push(
       'SMTP_URL is required when NODE_ENV is production: the outbox and the log would hold live links',
     )
+  if (production && !env.PUBLIC_URL)
+    faults.push(
+      'PUBLIC_URL is required when NODE_ENV is production: mails would lead to an address of this machine',
+    )
   faults.push(...sharedSecrets(values))
+  if (faults.length === 0 && needsDirectory(values, missing)) {
+    const fault = directoryFault(String(values.dataDir))
+    if (fault !== undefined) faults.push(`DATA_DIR ${fault}`)
+  }
   if (faults.length > 0) throw new ConfigFaults(faults)
   const config = values as Config
   return Object.assign(config, missing.length > 0 ? keptKeys(config.dataDir, missing) : {})
 }
+
+/** Whether anything is kept in DATA_DIR: the database, the keys that are made, or the mails. */
+const needsDirectory = ({ mongodbUri, smtpUrl }: Record<string, unknown>, made: readonly string[]): boolean =>
+  mongodbUri === undefined || smtpUrl === undefined || made.length > 0
 
 /** A key that serves two purposes would give a client the other one's rights. */
 function sharedSecrets(values: Record<string, unknown>): string[] {

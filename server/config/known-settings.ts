@@ -1,4 +1,5 @@
 import {
+  applicationId,
   directory,
   hostName,
   type Kind,
@@ -57,7 +58,11 @@ export const settings = {
     default: 'Health Record Service <no-reply@localhost>',
     about: 'Sender of the mails',
   },
-  applicationId: { kind: key, made: true, about: 'Application id that clients of the class family send' },
+  applicationId: {
+    kind: applicationId,
+    made: true,
+    about: 'Application id that clients of the class family send',
+  },
   restApiKey: { kind: key, made: true, about: 'Key that REST clients of the class family send' },
   javascriptKey: { kind: key, made: true, about: 'Key that JavaScript SDK clients send' },
   masterKey: {

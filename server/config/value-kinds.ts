@@ -72,6 +72,12 @@ export const key: Kind<string> = {
   read: (text) => (/^[\w-]{16,200}$/.test(text) ? text : undefined),
 }
 
+/** It is no secret, and an app that exists brings its own. */
+export const applicationId: Kind<string> = {
+  mustBe: '1 to 200 visible characters',
+  read: (text) => (/^[\x21-\x7e]{1,200}$/.test(text) ? text : undefined),
+}
+
 /** As Express takes it: how many proxies stand in front, or their addresses. */
 export const trustedProxies: Kind<false | number | string[]> = {
   mustBe: 'false, the number of proxies in front (1 to 9), or their addresses separated by commas',

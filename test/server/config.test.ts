@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ConfigFaults, configurationRows, readConfig, variableOf } from '../../server/config/config.ts'
+import { requireNode } from '../../server/config/node-version.ts'
 
 const dataDir = () => mkdtempSync(join(tmpdir(), 'config-'))
 const secrets = {
@@ -80,12 +81,51 @@ describe('configuration', () => {
 
   it('demands every secret and a mail server in production', () => {
     const faults = faultsOf({ NODE_ENV: 'production', DATA_DIR: dataDir() })
-    for (const name of [...Object.keys(secrets), 'SMTP_URL'])
+    for (const name of [...Object.keys(secrets), 'SMTP_URL', 'PUBLIC_URL'])
       assert.ok(
         faults.some((fault) => fault.startsWith(`${name} is required`)),
         name,
       )
-    assert.deepEqual(faultsOf({ NODE_ENV: 'production', SMTP_URL: 'smtp://mail:1025', ...secrets }), [])
+    assert.deepEqual(
+      faultsOf({
+        NODE_ENV: 'production',
+        SMTP_URL: 'smtp://mail:1025',
+        PUBLIC_URL: 'https://records.example.org',
+        ...secrets,
+      }),
+      [],
+    )
+  })
+
+  it('names the directory that cannot be written, and why', () => {
+    const file = join(dataDir(), 'file')
+    writeFileSync(file, '')
+    for (const [directory, why] of [
+      [file, /^DATA_DIR must not be .*: that is a file; name a directory/],
+      [join(file, 'below'), /^DATA_DIR must not be .*: it cannot be made there/],
+      ['/proc/x', /^DATA_DIR must not be \/proc\/x: .*; name a directory/],
+    ] as const) {
+      const faults = faultsOf({ DATA_DIR: directory })
+      assert.equal(faults.length, 1, directory)
+      assert.match(faults[0] ?? '', why)
+    }
+  })
+
+  it('takes the application id of an app that exists', () => {
+    assert.equal(
+      readConfig({ APPLICATION_ID: 'my app'.replace(' ', '.'), DATA_DIR: dataDir() }, false).applicationId,
+      'my.app',
+    )
+    assert.equal(faultsOf({ APPLICATION_ID: 'x'.repeat(201) }).length, 1)
+  })
+
+  it('runs on the Nodes of package.json, and refuses others in a sentence', () => {
+    for (const version of ['20.19.0', '22.13.1', '24.11.0']) requireNode(version)
+    for (const version of ['18.20.4', '20.10.0', '22.5.0', '23.1.0', '24.10.9', '26.0.0'])
+      assert.throws(
+        () => requireNode(version),
+        /^Error: Node [\d.]+ does not run this service: install 20\.19, 22\.13, 24\.11 /,
+      )
   })
 
   it('refuses one secret for two purposes', () => {

@@ -63,6 +63,7 @@ function environment(smtpUrl: string, port: number): NodeJS.ProcessEnv {
   return {
     ...Object.fromEntries(made.map((name) => [name, randomBytes(24).toString('hex')])),
     ...{ PATH: process.env.PATH, NODE_ENV: 'production', LOG_LEVEL: 'error' },
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
     ...{ SMTP_URL: smtpUrl, DATA_DIR: newDataDir(), PORT: String(port) },
     ...unlimited,
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
 import { databaseUri } from '../../harness/run.ts'
@@ -28,6 +29,19 @@ describe('a start that is refused', function suite() {
     const service = await startProcess({ MONGODB_URI })
     assert.equal(await service.ended, 1)
     assert.match(service.output(), /already holds data that this service did not create/)
+  })
+
+  it('says that its port is taken', async () => {
+    const other = createServer()
+    const PORT = String(await freePort())
+    await new Promise<void>((resolve) => other.listen(Number(PORT), '127.0.0.1', resolve))
+    const service = await startProcess({ PORT })
+    assert.equal(await service.ended, 1)
+    other.close()
+    assert.match(
+      service.output(),
+      new RegExp(`did not start: PORT ${PORT} is taken by another program: end that`),
+    )
   })
 
   it('says that there is no database', async () => {

@@ -1,0 +1,37 @@
+import { Type } from '@sinclair/typebox'
+import { operation } from '../operation/operation.ts'
+import { html, languageOf, markup, page, words } from './page.ts'
+
+/** What somebody finds who opens the service's own address in a browser. */
+export const startPage = [
+  operation({
+    id: 'showStart',
+    method: 'get',
+    path: '/',
+    summary: 'The page that says what this is, and where to go on',
+    source: 'Operations of our own: whoever opens the address in a browser finds a way',
+    extra: true,
+    query: {
+      lang: Type.Optional(
+        Type.String({ maxLength: 35, description: 'Language of the page', examples: ['nl'] }),
+      ),
+    },
+    access: 'public',
+    reply: [200, html],
+    handle: ({ query: { lang } }, { publicUrl }) => {
+      const language = languageOf(lang)
+      const say = (text: Parameters<typeof words>[1]) => words(language, text)
+      return page(
+        language,
+        'start',
+        markup`<p>${say('startHelp')}</p>
+<p><a href="ehr/audit?lang=${language}">${say('accesses')}</a></p>
+<h2>${say('forPrograms')}</h2>
+<p><a href="docs">${say('documentation')}</a><br><a href="openapi.json">OpenAPI</a><br><a
+href="health/ready">${say('state')}</a></p>
+<table><tbody><tr><th scope="row">${say('pathFamily')}</th><td>${publicUrl}</td></tr>
+<tr><th scope="row">${say('classFamily')}</th><td>${publicUrl}/1</td></tr></tbody></table>`,
+      )
+    },
+  }),
+]
