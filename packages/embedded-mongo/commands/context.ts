@@ -3,6 +3,7 @@ import { type Document, Double } from 'bson'
 import { type Collection, checkNamespace } from '../storage/collections/catalog.ts'
 import type { View, WritableView } from '../storage/disk/overlay.ts'
 import type { Engine } from '../storage/engine.ts'
+import type { WriteId } from '../storage/last-writes.ts'
 import type { Batch } from '../storage/queries/cursors.ts'
 import { encodeArray, withField } from '../values/raw.ts'
 import type { Pace } from '../values/steps.ts'
@@ -24,6 +25,8 @@ export interface Context {
   /** The session and transaction that cursors belong to. */
   owner: string | undefined
   inTransaction: boolean
+  /** A write that its client may send again, and whether this is such another time. */
+  retryable?: { write: WriteId; again: boolean }
   connectionId: number
 }
 

@@ -7,11 +7,18 @@ import type { Command, Context } from './context.ts'
 
 const VERSION = '7.0.0'
 
+/** As the primary of a replica set of one: a driver repeats only writes that it sends to a replica set. */
 const hello: Command = {
-  run: ({ connectionId }) => ({
+  run: ({ engine: { address }, connectionId }) => ({
     helloOk: true,
     ismaster: true,
     isWritablePrimary: true,
+    secondary: false,
+    setName: 'embedded',
+    setVersion: 1,
+    hosts: [address],
+    primary: address,
+    me: address,
     maxBsonObjectSize: 16 * 1024 * 1024,
     maxMessageSizeBytes: 48_000_000,
     maxWriteBatchSize: 100_000,

@@ -20,8 +20,9 @@ const commitTransaction: Command = {
   options: 'recoveryToken',
   async run({ engine, command }) {
     const [id, number] = [sessionId(command.lsid), toBigInt(command.txnNumber)]
-    const transaction = engine.transactions.find(id, number)
     // One that is sent again, because its answer was lost, is not done again.
+    if (engine.lastWrites.has({ session: id, number })) return { ok: 1 }
+    const transaction = engine.transactions.find(id, number)
     if (transaction.state === 'aborted') engine.transactions.active(id, number)
     await engine.transactions.commit(transaction)
     engine.cursors.killOwned(transactionOwner(id, number))

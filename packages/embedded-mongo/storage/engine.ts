@@ -7,6 +7,7 @@ import type { Index } from './collections/indexes.ts'
 import { markDiscarded, purgeSome, RecordIds } from './collections/records.ts'
 import type { WritableView } from './disk/overlay.ts'
 import { Storage } from './disk/storage.ts'
+import { LastWrites } from './last-writes.ts'
 import { Cursors } from './queries/cursors.ts'
 import { Blocked, Transactions } from './transactions.ts'
 
@@ -16,6 +17,9 @@ export class Engine {
   readonly cursors = new Cursors()
   readonly ids = new RecordIds()
   readonly transactions: Transactions
+  readonly lastWrites = new LastWrites()
+  /** Where it listens. */
+  address = ''
   /** How many clients are connected now. */
   connections = 0
   /** How long the TTL monitor rests between two rounds. */
@@ -27,9 +31,14 @@ export class Engine {
 
   constructor(file: string) {
     this.storage = new Storage(file)
+    this.#load()
+    this.storage.onFailedCommit = () => this.#load()
+    this.transactions = new Transactions(this.storage, this.lastWrites)
+  }
+
+  #load(): void {
     this.catalog.load(this.storage)
-    this.storage.onFailedCommit = () => this.catalog.load(this.storage)
-    this.transactions = new Transactions(this.storage)
+    this.lastWrites.load(this.storage)
   }
 
   /** A write outside transactions: waits, without having changed anything, while a transaction claims what it touches. */

@@ -8,6 +8,7 @@ import type { Collection } from './collections/catalog.ts'
 import { countDifference, isCountKey } from './collections/records.ts'
 import { Overlay, type View, type WritableView } from './disk/overlay.ts'
 import type { Snapshot, Storage } from './disk/storage.ts'
+import type { LastWrites, WriteId } from './last-writes.ts'
 
 /** Thrown by a write outside that meets a claim: it may try again when the transaction has ended. */
 export class Blocked extends Error {
@@ -19,6 +20,7 @@ export class Blocked extends Error {
 }
 
 export class Transaction {
+  readonly id: WriteId
   readonly snapshot: Snapshot
   readonly view: Overlay
   readonly catalogVersion: number
@@ -34,7 +36,8 @@ export class Transaction {
   /** Under way or done: a commit that is sent again gets the same answer. */
   committed: Promise<void> | undefined
 
-  constructor(snapshot: Snapshot, catalogVersion: number) {
+  constructor(id: WriteId, snapshot: Snapshot, catalogVersion: number) {
+    this.id = id
     this.snapshot = snapshot
     this.view = new Overlay(snapshot)
     this.catalogVersion = catalogVersion
@@ -60,13 +63,15 @@ const MOST_SESSIONS = 10_000
 
 export class Transactions {
   readonly #storage: Storage
+  readonly #lastWrites: LastWrites
   /** How long a transaction may stay open. */
   lifetimeMs = 60_000
   readonly #claims = new Map<string, Transaction>()
   readonly #sessions = new Map<string, Session>()
 
-  constructor(storage: Storage) {
+  constructor(storage: Storage, lastWrites: LastWrites) {
     this.#storage = storage
+    this.#lastWrites = lastWrites
   }
 
   /** @throws 225 for a number that is not newer than the session's last */
@@ -77,7 +82,7 @@ export class Transactions {
     if (last?.number === number)
       throw new CommandError(50911, `Transaction ${number} has already been started.`)
     if (last?.transaction?.state === 'active') this.abort(last.transaction)
-    const transaction = new Transaction(this.#storage.snapshot(), catalogVersion)
+    const transaction = new Transaction({ session: id, number }, this.#storage.snapshot(), catalogVersion)
     transaction.timer = setTimeout(() => this.abort(transaction), this.lifetimeMs)
     this.#sessions.delete(id)
     this.#sessions.set(id, { number, transaction })
@@ -177,7 +182,7 @@ export class Transactions {
   }
 
   async #commit(transaction: Transaction): Promise<void> {
-    const { snapshot, view } = transaction
+    const { id, snapshot, view } = transaction
     // From here on neither its time nor the loss of its connection ends it.
     transaction.state = 'committing'
     try {
@@ -190,6 +195,7 @@ export class Transactions {
               isCountKey(key) ? countDifference(latest.get(key), value, snapshot.get(key)) : value,
             )
         }
+        if (!view.empty) this.#lastWrites.noteCommit(latest, id)
       })
       this.#release(transaction, 'committed')
     } catch (error) {

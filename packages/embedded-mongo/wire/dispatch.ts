@@ -51,17 +51,10 @@ const general =
   '$db $readPreference $clusterTime lsid txnNumber startTransaction autocommit comment writeConcern readConcern ' +
   'maxTimeMS let apiVersion apiStrict apiDeprecationErrors'
 
-interface LastWrite {
-  number: bigint
-  reply: Document | Buffer | Promise<Document | Buffer>
-}
-
-const MOST_LAST_WRITES = 1000
-
 export class Dispatcher {
   readonly #engine: Engine
-  /** The answer to each session's last retryable write: sent again, it is not done again. */
-  readonly #lastWrites = new Map<string, LastWrite>()
+  /** Retryable writes under way, by their sessions: one that is sent again meanwhile waits for the first. */
+  readonly #underWay = new Map<string, Promise<unknown>>()
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -91,7 +84,7 @@ export class Dispatcher {
     const context = this.#context(request, connectionId)
     if (request.autocommit === false) return this.#inTransaction(name, command, context)
     return name in writes && !isNullish(request.txnNumber)
-      ? this.#once(command, context)
+      ? this.#retryable(command, context)
       : command.run(context)
   }
 
@@ -119,16 +112,25 @@ export class Dispatcher {
     }
   }
 
-  #once(command: Command, context: Context): LastWrite['reply'] {
-    const [id, number] = [context.owner ?? '', toBigInt(context.command.txnNumber)]
-    const last = this.#lastWrites.get(id)
-    if (last?.number === number) return last.reply
-    const reply = command.run(context)
-    this.#lastWrites.delete(id)
-    this.#lastWrites.set(id, { number, reply })
-    if (this.#lastWrites.size > MOST_LAST_WRITES)
-      this.#lastWrites.delete(this.#lastWrites.keys().next().value as string)
-    return reply
+  async #retryable(command: Command, context: Context): Promise<Document | Buffer> {
+    const session = context.owner ?? ''
+    const write = { session, number: toBigInt(context.command.txnNumber) }
+    while (this.#underWay.has(session)) await this.#underWay.get(session)
+    const { lastWrites } = context.engine
+    lastWrites.check(write)
+    const reply = Promise.resolve(
+      command.run({ ...context, retryable: { write, again: lastWrites.has(write) } }),
+    )
+    const over = reply.then(
+      () => {},
+      () => {},
+    )
+    this.#underWay.set(session, over)
+    try {
+      return await reply
+    } finally {
+      this.#underWay.delete(session)
+    }
   }
 
   async #inTransaction(name: string, command: Command, context: Context): Promise<Document | Buffer> {

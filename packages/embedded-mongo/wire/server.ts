@@ -23,7 +23,9 @@ export class MongoServer {
       this.#server.once('error', reject)
       this.#server.listen(port, '127.0.0.1', () => {
         const address = this.#server.address()
-        resolve(typeof address === 'object' && address ? address.port : port)
+        const bound = typeof address === 'object' && address ? address.port : port
+        this.#engine.address = `127.0.0.1:${bound}`
+        resolve(bound)
       })
     })
   }

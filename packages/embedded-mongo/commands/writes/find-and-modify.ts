@@ -1,13 +1,14 @@
 /** findAndModify: one document found, changed or removed, and shown. */
 import type { Document } from 'bson'
 import { compileProjection } from '../../language/results/projection.ts'
+import type { Changed } from '../../storage/last-writes.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
 import { isNullish, truthy } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
 import { projectionOptions } from '../reads/reads.ts'
 import { checkUpdate, removeStatement, updateStatement } from './modify.ts'
-import { type Changed, runAtOnce, runInSlices, type Statement } from './statement.ts'
+import { doneBefore, noteDone, runAtOnce, runInSlices, type Statement } from './statement.ts'
 
 type Show = (document: Document) => Document
 
@@ -29,11 +30,10 @@ export const findAndModify: Command = {
     const query: Query = { filter: command.query ?? {}, sort, collation, hint, variables, pace }
     const show: Show =
       compileProjection(command.fields, projectionOptions(context, known, query)) ?? ((document) => document)
-    const changed = await run(
-      context,
-      remove ? removeStatement(command[name], query, true) : update(context, name, query),
-    )
-    const shown = remove || !truthy(command.new) ? changed.before : changed.after
+    const shows = remove || !truthy(command.new) ? 'before' : 'after'
+    const statement = remove ? removeStatement(command[name], query, true) : update(context, name, query)
+    const changed = await run(context, { ...statement, shows })
+    const shown = changed[shows]
     const upserted = changed.upsertedId === undefined ? {} : { upserted: changed.upsertedId }
     const n = changed.matched + Object.keys(upserted).length
     const existing = remove ? {} : { updatedExisting: changed.matched > 0 }
@@ -55,5 +55,13 @@ const update = (context: Context, name: string, query: Query): Statement => {
   return updateStatement(context, change)
 }
 
-const run = async (context: Context, statement: Statement): Promise<Changed> =>
-  (await context.write((view) => runAtOnce(context, view, statement))) ?? runInSlices(context, statement)
+const run = async (context: Context, statement: Statement): Promise<Changed> => {
+  const changed = await context.write((view) => {
+    const done = doneBefore(context, view, 0)
+    if (done) return done
+    const changed = runAtOnce(context, view, statement)
+    noteDone(context, view, statement, [changed])
+    return changed
+  })
+  return changed ?? runInSlices(context, statement)
+}

@@ -1,23 +1,14 @@
 /** How a statement of a write command runs: at once when it is short, else in slices with others' work in between. */
-import type { Document } from 'bson'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import { type Match, readRecord } from '../../storage/collections/records.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
+import type { Changed } from '../../storage/last-writes.ts'
 import { find, prepare, type Query } from '../../storage/queries/query.ts'
 import { Blocked } from '../../storage/transactions.ts'
 import { asCommandError, type CommandError, fail } from '../../values/errors.ts'
 import { atOnce, eachItem } from '../../values/steps.ts'
 import { decode } from '../../values/values.ts'
 import type { Context } from '../context.ts'
-
-/** What a statement has done. */
-export interface Changed {
-  matched: number
-  modified: number
-  before?: Document | undefined
-  after?: Document | undefined
-  upsertedId?: unknown
-}
 
 /** What a statement does with what it finds. */
 interface Change {
@@ -32,6 +23,10 @@ export interface Statement {
   query: Query
   /** It changes the first document that it finds, not all. */
   single: boolean
+  /** Its position in the command. */
+  position?: number
+  /** Which form of the document its answer shows. */
+  shows?: 'before' | 'after' | undefined
   change(collection: Collection): Change
 }
 
@@ -134,12 +129,42 @@ const changeSome = (
     if (error instanceof Blocked) throw error
     slice.error = error
   }
+  if (statement.single) noteDone(context, view, statement, [slice.changed])
   return slice
+}
+
+/** What an earlier attempt of the same command has done with a statement. */
+export const doneBefore = (
+  { engine, retryable }: Context,
+  view: WritableView,
+  position: number,
+): Changed | undefined =>
+  retryable?.again ? engine.lastWrites.find(view, retryable.write, position) : undefined
+
+/** Keeps what statements have done, for when the command is sent again: to be called last in the job that did it. */
+export const noteDone = (
+  { engine, retryable }: Context,
+  view: WritableView,
+  { position = 0, shows }: Pick<Statement, 'position' | 'shows'>,
+  done: readonly (Changed | undefined)[],
+): void => {
+  if (!retryable) return
+  const kept = done.map((changed = nothing()): Changed => {
+    const { matched, modified, upsertedId } = changed
+    return {
+      ...{ matched, modified },
+      ...(upsertedId !== undefined && { upsertedId }),
+      ...(shows && { [shows]: changed[shows] }),
+    }
+  })
+  engine.lastWrites.note(view, retryable.write, position, kept)
 }
 
 export interface Outcome {
   index: number
   changed?: Changed
+  /** It was done by an earlier attempt. */
+  again?: true
   error?: CommandError
 }
 
@@ -178,14 +203,17 @@ const runSome = (
   for (let index = from; index < count; index++) {
     if (index > from && context.pace.due()) break
     try {
-      const changed = runOne(view, index)
+      const before = doneBefore(context, view, index)
+      const changed = before ?? runOne(view, index)
       if (!changed) break
-      outcomes.push({ index, changed })
+      outcomes.push({ index, changed, ...(before && { again: true }) })
     } catch (error) {
       outcomes.push({ index, error: statementFault(context, error) })
       if (ordered) break
     }
   }
+  const done = outcomes.map(({ changed, again }) => (again ? undefined : changed))
+  noteDone(context, view, { position: from }, done)
   return outcomes
 }
 

@@ -2,13 +2,14 @@
 import type { Document } from 'bson'
 import { changeCount } from '../../storage/collections/records.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
+import type { Changed } from '../../storage/last-writes.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
 import { decode, isObject, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
 import { findAndModify } from './find-and-modify.ts'
 import { checkUpdate, removeStatement, store, updateStatement } from './modify.ts'
-import { type Changed, type Outcome, runAtOnce, runBatch, runInSlices, type Statement } from './statement.ts'
+import { type Outcome, runAtOnce, runBatch, runInSlices, type Statement } from './statement.ts'
 
 const LARGEST_BATCH = 100_000
 
@@ -53,7 +54,12 @@ const runStatements = (
   statements: Document[],
   compile: (statement: Document) => Statement,
 ) => {
-  const at = (index: number) => compile(statements[index] as Document)
+  const at = (position: number) => {
+    const statement = { ...compile(statements[position] as Document), position }
+    if (context.retryable && !statement.single)
+      fail(72, 'Cannot use retryable writes with multi=true or limit=0')
+    return statement
+  }
   return runBatch(
     context,
     statements.length,

@@ -173,10 +173,91 @@ describe('writing commands', () => {
     })
   })
 
-  it('a write that is sent again under its number is not done again', async () => {
-    const lsid = { id: new UUID().toBinary() }
-    const command = { insert: 'things', documents: [{ name: 'once' }], lsid, txnNumber: Long.fromNumber(1) }
-    assert.deepEqual([(await run(command)).n, (await run(command)).n], [1, 1])
-    assert.equal(await things.countDocuments({ name: 'once' }), 1)
+  describe('a write that is sent again under its number', () => {
+    const mine = new UUID()
+    /** As a driver does it, which chooses session and number by itself. */
+    const send = (command: Document, number: number, id = mine, db = engine.db) => {
+      const session = engine.client.startSession()
+      Object.assign(session.serverSession, { id: { id: id.toBinary() }, txnNumber: number })
+      return db.command({ ...command, txnNumber: Long.fromNumber(number) }, { session })
+    }
+    const raise = { q: { _id: 1 }, u: { $inc: { n: 1 } } }
+    const commands: Document[] = [
+      { insert: 'things', documents: [{ _id: 50 }, { _id: 51 }] },
+      { update: 'things', updates: [raise, { q: { _id: 60 }, u: { $inc: { n: 1 } }, upsert: true }, raise] },
+      { findAndModify: 'things', query: { _id: 2 }, update: { $inc: { n: 1 } }, new: true },
+      { findAndModify: 'things', query: { _id: 2 }, update: { $inc: { n: 1 } }, fields: { n: 1 } },
+      { findAndModify: 'things', query: {}, remove: true, sort: { _id: 1 } },
+      { delete: 'things', deletes: [{ q: {}, limit: 1 }] },
+    ]
+
+    it('is not done again, and answered as before, also after kill -9', async () => {
+      const ids = commands.map(() => new UUID())
+      const answers = async (number: number) => {
+        const given: Document[] = []
+        for (const [i, command] of commands.entries()) given.push(await send(command, number, ids[i]))
+        return given
+      }
+      const first = await answers(2)
+      const left = await things.find().toArray()
+      assert.deepEqual(await answers(2), first)
+      await engine.kill()
+      await engine.restart()
+      things = engine.db.collection('things')
+      assert.deepEqual(await answers(2), first)
+      assert.deepEqual(await things.find().toArray(), left)
+      await assert.rejects(answers(1), { code: 225 })
+    })
+
+    it('of a batch that failed halfway does what is left', async () => {
+      const id = new UUID()
+      const command = { insert: 'things', documents: [{ _id: 70 }, { _id: 1 }, { _id: 71 }] }
+      const again = () => send(command, 1, id)
+      assert.deepEqual([(await again()).n, (await again()).n], [1, 1])
+      await things.deleteOne({ _id: 1 as never })
+      assert.deepEqual([(await again()).n, (await again()).n], [3, 3])
+    })
+
+    it('with the answer under way waits for it', async () => {
+      const id = new UUID()
+      const documents = Array.from({ length: 2000 }, (_, i) => ({ batch: i }))
+      const again = () => send({ insert: 'things', documents }, 1, id)
+      const answers = await Promise.all([again(), again(), again()])
+      assert.deepEqual(
+        answers.map(({ n }) => n),
+        [2000, 2000, 2000],
+      )
+      assert.equal(await things.countDocuments({ batch: { $exists: true } }), 2000)
+    })
+
+    it('is remembered of the last thousand sessions', async () => {
+      const insert = (i: number) => {
+        const id = new UUID(i.toString(16).padStart(32, '0'))
+        return send({ insert: 'things', documents: [{ _id: 1000 + i }] }, 1, id)
+      }
+      await insert(0)
+      await Promise.all(Array.from({ length: 1000 }, (_, i) => insert(i + 1)))
+      assert.deepEqual((await insert(1000)).n, 1)
+      assert.equal((await insert(0)).writeErrors[0].code, 11000)
+    })
+
+    it('is refused where it could not be repeated', async () => {
+      const updates = [{ q: {}, u: { $inc: { n: 1 } }, multi: true }]
+      const [fault] = (await send({ update: 'things', updates }, 30)).writeErrors
+      assert.equal(fault.code, 72)
+    })
+
+    it('is a commit, too', async () => {
+      const within = { autocommit: false }
+      const insert = { insert: 'things', documents: [{ _id: 80 }], startTransaction: true, ...within }
+      const commit = (number: number) =>
+        send({ commitTransaction: 1, ...within }, number, mine, engine.client.db('admin'))
+      await send(insert, 40)
+      await commit(40)
+      await engine.kill()
+      await engine.restart()
+      assert.equal((await commit(40)).ok, 1)
+      await assert.rejects(commit(41), { code: 251 })
+    })
   })
 })

@@ -12,10 +12,11 @@ describe('commands', () => {
 
   describe('about the server', () => {
     for (const name of ['hello', 'isMaster', 'ismaster'])
-      it(`${name} reports a standalone of wire version 21`, async () => {
+      it(`${name} reports the primary of a replica set of one, of wire version 21`, async () => {
         const reply = await run({ [name]: 1 })
         assert.equal(reply.maxWireVersion, 21)
-        assert.equal(reply.setName, undefined)
+        assert.equal(reply.setName, 'embedded')
+        assert.deepEqual(reply.hosts, [new URL(engine.uri).host])
         assert.equal(reply.msg, undefined)
         assert.equal(reply.logicalSessionTimeoutMinutes, 30)
       })
