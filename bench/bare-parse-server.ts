@@ -1,7 +1,7 @@
 /** The other side of the class-family benchmark: Parse Server with our options and classes, and nothing of ours around it. */
 
 import express from 'express'
-import { classDefinitions } from '../cloud/class-definitions.ts'
+import { classDefinitions, classIndexes } from '../cloud/class-definitions.ts'
 import { allowedRoutes } from '../cloud/gate/routes.ts'
 import { loadParseServer } from '../cloud/parse-server/internals.ts'
 import { parseOptions } from '../cloud/parse-server/options.ts'
@@ -17,6 +17,7 @@ const parse = ParseServer(
     databaseAdapter: new MongoStorageAdapter({ uri, mongoOptions: { maxTimeMS: 30_000 } }),
     emailAdapter: { sendMail: async () => {} },
     definitions: classDefinitions,
+    indexes: classIndexes,
     cloud: () => {},
     routes: allowedRoutes,
     gate: (_req, _res, next) => next(),

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
-import { CLASS_NAMES, type ClassName, classes } from '../records/kinds.ts'
+import type { IndexDescription } from 'mongodb'
+import { CLASS_NAMES, classes } from '../records/kinds.ts'
 import { KEPT } from '../schemas/common.ts'
 import { UserFields } from '../schemas/user.ts'
 
@@ -13,7 +14,6 @@ type Operation = 'find' | 'get' | 'count' | 'create' | 'update' | 'delete'
 interface ClassDefinition {
   className: string
   fields?: Record<string, Field>
-  indexes?: Record<string, Record<string, 1 | -1>>
   /** Every operation is listed: Parse makes public what is left out. */
   classLevelPermissions: Record<Operation | 'addField', Record<string, boolean>> & {
     protectedFields: Record<string, string[]>
@@ -60,23 +60,22 @@ const permissions = (allowed: Partial<Record<Operation, Record<string, boolean>>
 const forUsers = () =>
   permissions({ find: users, get: users, count: users, create: users, update: users, delete: users })
 
-/** For every list that the service or a client can be expected to ask for, there is an index. */
-const indexesOf = (className: ClassName): Record<string, Record<string, 1 | -1>> => {
+/**
+ * For every list that a client can be expected to ask for, there is an index. They are ours to make: of several
+ * instances that start at once Parse Server lets one.
+ */
+export const classIndexes: [className: string, IndexDescription[]][] = CLASS_NAMES.map((className) => {
   const { properties } = classes[className].stored
   const last: Record<string, 1 | -1> = 'timestamp' in properties ? { timestamp: -1 } : {}
-  return Object.fromEntries(
-    ['subjectId', 'ehrId', 'carePlanId', 'goalId']
-      .filter((name) => name in properties)
-      .map((name) => [`by_${name}`, { [name]: 1 as const, ...last }]),
-  )
-}
+  const asked = ['subjectId', 'ehrId', 'carePlanId', 'goalId'].filter((name) => name in properties)
+  return [className, asked.map((name) => ({ name: `by_${name}`, key: { [name]: 1, ...last } }))]
+})
 
 /** Every class of the database, with who may do what to it; the classes of health data come from their schemas. */
 export const classDefinitions: ClassDefinition[] = [
   ...CLASS_NAMES.map((className) => ({
     className,
     fields: fieldsOf(classes[className].stored),
-    indexes: indexesOf(className),
     classLevelPermissions: forUsers(),
   })),
   {

@@ -1,9 +1,10 @@
 import type { TObject } from '@sinclair/typebox'
-import { type Collection, type IndexDescription, MongoServerError } from 'mongodb'
+import type { IndexDescription } from 'mongodb'
 import type { PlainRecords, Services } from '../path-api/operation/services.ts'
 import type { SendMail } from '../records/accounts/user/mails.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
 import { CarePlanTemplates } from '../records/care-plans/templates/templates.ts'
+import { makersOf } from '../records/ehrs/beginning/beginning.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { Events } from '../records/events/events.ts'
 import { CLASS_NAMES, classKind, contents } from '../records/kinds.ts'
@@ -11,15 +12,19 @@ import { Compared } from '../records/measurements/compared.ts'
 import { AdverseReaction } from '../records/of-ehr/adverse-reaction.ts'
 import { Device } from '../records/of-ehr/device.ts'
 import { KnownRecords } from '../records/of-ehr/known-records.ts'
+import { ledger } from '../records/profiles/owner/ledger.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
 import { TextPacks } from '../records/questionnaires/text-packs.ts'
 import type { ClassKind } from '../records/registered/kind.ts'
 import { type Holders, Registered } from '../records/registered/registered.ts'
-import { removeEntriesBefore } from '../records/store/audit/checkpoint.ts'
+import { checkpointsOf, removeEntriesBefore } from '../records/store/audit/checkpoint.ts'
 import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
 import { type Loop, periodically } from '../records/store/batching/periodically.ts'
+import { makeCollection, makeIndexes } from '../records/store/documents/indexes.ts'
+import { changesOf } from '../records/store/writing/history.ts'
 import { RecentRemovals } from '../records/store/writing/recent-removals.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
+import { turnsOf } from '../records/store/writing/turns.ts'
 import type { Config } from './config/config.ts'
 import type { Connection } from './database/connection.ts'
 import { jsonFilesIn } from './json-files.ts'
@@ -58,8 +63,7 @@ export async function openRecords(
   const registered = registeredRecords(records, carePlans.holders, given)
   const services = { ...own, recordsOf: ({ name }: { name: string }) => registered.get(name) as PlainRecords }
   const needed = [own.profiles, carePlans, ...registered.values()].flatMap((service) => service.indexes())
-  for (const [collection, indexes] of [...Object.entries(auditIndexes), ...needed])
-    for (const index of indexes) await makeIndex(db.collection(collection), index)
+  await makeCollections(db, [...Object.entries(auditIndexes), ...needed])
   const changes = periodically(
     SECOND_MS,
     () => carePlans.participants.changeAccess(),
@@ -87,17 +91,16 @@ function registeredRecords(
   return new Map(CLASS_NAMES.map((name) => [name, given.get(name) ?? opened(classKind(name))]))
 }
 
-/** MongoDB's IndexKeySpecsConflict. */
-const OTHER_KEY = 86
-
-/** An index of that name with another key is one of an earlier version of the service: it is made anew. */
-async function makeIndex(collection: Collection, index: IndexDescription): Promise<void> {
-  try {
-    await collection.createIndexes([index])
-  } catch (error) {
-    if (!(error instanceof MongoServerError && error.code === OTHER_KEY && index.name)) throw error
-    await collection.dropIndex(index.name)
-    await collection.createIndexes([index])
+/** All that is written in transactions, before the first one. */
+async function makeCollections(
+  db: Connection['db'],
+  indexed: readonly [collection: string, indexes: IndexDescription[]][],
+): Promise<void> {
+  const plain = [changesOf(db), checkpointsOf(db), turnsOf({ db }), makersOf({ db }), ledger({ db })]
+  for (const { collectionName } of plain) await makeCollection(db, collectionName)
+  for (const [collection, indexes] of indexed) {
+    if (indexes.length === 0) await makeCollection(db, collection)
+    else await makeIndexes(db.collection(collection), indexes)
   }
 }
 

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { Express, RequestHandler } from 'express'
 import type { Db, MongoClient } from 'mongodb'
 import type ParseSdk from 'parse/node'
-import { classDefinitions } from '../cloud/class-definitions.ts'
+import { classDefinitions, classIndexes } from '../cloud/class-definitions.ts'
 import { defineLogin } from '../cloud/functions/login.ts'
 import { accountRoutes } from '../cloud/gate/accounts/routes.ts'
 import { createGate } from '../cloud/gate/gate.ts'
@@ -141,6 +141,7 @@ const classFamilyParts = ({ open }: Config, records: Records, lastRead: LastRead
   appName,
   routes: allowedRoutes,
   definitions: open ? [] : classDefinitions,
+  indexes: open ? [] : classIndexes,
   cloud: (Parse: typeof ParseSdk) => {
     registerFunctions(Parse)
     if (open) defineLogin(Parse)

@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express'
+import type { IndexDescription } from 'mongodb'
 import type Parse from 'parse/node'
 import type { Logger } from 'pino'
 import { sessionLengthSeconds } from '../../records/accounts/login/sessions.ts'
@@ -25,6 +26,8 @@ export interface ParseParts {
   databaseAdapter: unknown
   emailAdapter: unknown
   definitions: readonly object[]
+  /** The indexes of the classes, beside those that Parse Server makes by itself. */
+  indexes: readonly [className: string, IndexDescription[]][]
   /** Declares triggers and functions; the database is open by then. */
   cloud: (parse: typeof Parse) => void | Promise<void>
   gate: RequestHandler

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type { Express } from 'express'
 import type { Db } from 'mongodb'
 import type { Logger } from 'pino'
+import { makeIndexes } from '../../records/store/documents/indexes.ts'
 import { type Apps, loadParseServer } from './internals.ts'
 import { type ParseConfig, type ParseParts, parseOptions } from './options.ts'
 import { verifySchema } from './schema-check.ts'
@@ -22,6 +23,7 @@ export async function startParse(
   knowByText(apps)
   const options = parseOptions(config, publicUrl, log, { ...parts, databaseAdapter: adapter })
   const parse = ParseServer(options as never)
+  for (const [className, indexes] of parts.indexes) await makeIndexes(db.collection(className), indexes)
   await parse.start()
   if (!config.open) await verifySchema(parse.config.databaseController, parts.definitions)
   await indexSessions(db)
@@ -41,7 +43,7 @@ function requireNativeBcrypt(): void {
 
 /** Parse looks a session up by its token in every request, and indexes none of it. */
 async function indexSessions(db: Db): Promise<void> {
-  await db.collection('_Session').createIndexes([
+  await makeIndexes(db.collection('_Session'), [
     { key: { _session_token: 1 }, name: 'session_token', unique: true, sparse: true },
     { key: { _p_user: 1 }, name: 'session_user' },
     { key: { expiresAt: 1 }, name: 'session_expiry', expireAfterSeconds: 0 },

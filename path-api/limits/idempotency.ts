@@ -10,6 +10,7 @@ import { Readable } from 'node:stream'
 import type { Binary, Collection, Db } from 'mongodb'
 import { isDuplicate } from '../../records/store/documents/database.ts'
 import { newId, seededIds } from '../../records/store/documents/ids.ts'
+import { makeIndexes } from '../../records/store/documents/indexes.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Context } from '../operation/context.ts'
 import type { Rendered } from '../response/rendered.ts'
@@ -53,7 +54,7 @@ export type Once = (same: Sameness | undefined, work: Work) => Promise<Rendered>
 
 export async function idempotency(db: Db): Promise<Once> {
   const claims = db.collection<Claim>('idempotency_keys')
-  await claims.createIndex({ expiresAt: 1 }, { expireAfterSeconds: 0 })
+  await makeIndexes(claims, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
   return async (same, work) => {
     if (same === undefined) return work({ newId, again: false })
     const secrets = derive(same)

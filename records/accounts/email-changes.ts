@@ -1,6 +1,7 @@
 import type { ClientSession, Collection, Db } from 'mongodb'
 import { ServiceError } from '../../schemas/errors.ts'
 import { isDuplicate } from '../store/documents/database.ts'
+import { makeIndexes } from '../store/documents/indexes.ts'
 import { hashOf, newSecret } from './user/secret.ts'
 import { usersOf } from './user/user.ts'
 
@@ -28,8 +29,10 @@ export class EmailChanges {
   }
 
   async prepare(): Promise<void> {
-    await this.#changes.createIndex({ expiresAt: 1 }, { name: 'expiry', expireAfterSeconds: 0 })
-    await this.#changes.createIndex({ tokenHash: 1 }, { name: 'token' })
+    await makeIndexes(this.#changes, [
+      { key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 },
+      { key: { tokenHash: 1 }, name: 'token' },
+    ])
   }
 
   /** @returns the token for the link; the one before is void */

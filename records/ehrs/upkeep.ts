@@ -1,5 +1,6 @@
 import { type Loop, periodically } from '../store/batching/periodically.ts'
 import { documentsOf } from '../store/documents/database.ts'
+import { makeIndexes } from '../store/documents/indexes.ts'
 import { agreementsOf, sweepAgreements } from './agreement.ts'
 import { type Held, removals, sweepRemovals } from './removal/removal.ts'
 import { removedEhrs, sweepRemovedEhrs } from './removal/removed.ts'
@@ -14,9 +15,9 @@ export async function startUpkeep(database: Held, onFault: (fault: unknown) => v
   await indexRoles(database)
   // A list without a condition is the list of what the caller may read.
   for (const name of ['Ehr', ...database.contents.Ehr])
-    await documentsOf(database, name).createIndex({ _rperm: 1 })
+    await makeIndexes(documentsOf(database, name), [{ key: { _rperm: 1 } }])
   for (const done of [removals(database), removedEhrs(database), agreementsOf(database)])
-    await done.createIndex({ at: 1 })
+    await makeIndexes(done, [{ key: { at: 1 } }])
   const sweep = async () => {
     await sweepRemovals(database)
     await sweepRemovedEhrs(database, new Date())

@@ -1,6 +1,7 @@
 import { type CryptoKey, exportJWK, generateKeyPair, importJWK } from 'jose'
 import type { Collection, Db } from 'mongodb'
 import { newId } from '../../records/store/documents/ids.ts'
+import { makeIndexes } from '../../records/store/documents/indexes.ts'
 import type { JsonWebKey } from '../../schemas/login.ts'
 import type { Seal } from './sealed.ts'
 
@@ -64,7 +65,7 @@ interface Loaded {
 export async function openSigningKeys(options: KeyOptions): Promise<SigningKeys> {
   const { db, clock } = options
   const keys = db.collection<StoredKey>('auth.signing_keys')
-  await keys.createIndex({ expiresAt: 1 }, { name: 'expiry', expireAfterSeconds: 0 })
+  await makeIndexes(keys, [{ key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 }])
   let loading: Promise<Loaded> | undefined
   let loaded = await load(keys, options)
 

@@ -3,6 +3,7 @@ import { type Progress, type Verdict, verifyAudit } from '../../records/store/au
 import { readConfig } from '../config/config.ts'
 import { requireNode } from '../config/node-version.ts'
 import { openDatabase } from '../database/database.ts'
+import { atStart } from '../database/replica-set.ts'
 
 const usage = `Usage: npm run audit -- verify
 
@@ -22,7 +23,7 @@ async function main(): Promise<number> {
   }
   const config = readConfig(process.env, false)
   const database = await openDatabase(config)
-  const client = new MongoClient(database.uri)
+  const client = new MongoClient(database.uri, atStart(database.uri))
   try {
     const verdict = await verifyAudit(client.db(), config.auditKey, say)
     if (!verdict.broken && verdict.instances === 0)

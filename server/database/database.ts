@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 import type { Config } from '../config/config.ts'
+import { atStart, checkServer } from './replica-set.ts'
 
 export interface Database {
   uri: string
@@ -14,7 +15,8 @@ export interface Database {
 
 /**
  * The MongoDB of MONGODB_URI, or the embedded engine on DATA_DIR when there is none.
- * @throws Error when the database is of the other kind (main or open test), or another process has it open
+ * @throws Error when the server knows no transactions, the database is of the other kind (main or open test), or
+ *   another process has it open
  */
 export async function openDatabase(config: Config): Promise<Database> {
   const database = config.mongodbUri ? remote(config.mongodbUri) : await embedded(config.dataDir)
@@ -62,9 +64,9 @@ type Kind = 'main' | 'open-test'
  * in the collection `environment`, and a service of the other kind refuses it.
  */
 async function claimKind(uri: string, kind: Kind): Promise<void> {
-  const hasOwnTimeout = /[?&]serverSelectionTimeoutMS=/i.test(uri)
-  const client = new MongoClient(uri, hasOwnTimeout ? {} : { serverSelectionTimeoutMS: 10_000 })
+  const client = new MongoClient(uri, atStart(uri))
   try {
+    await checkServer(client)
     const db = client.db()
     const collections = await db.listCollections({}, { nameOnly: true }).toArray()
     const empty = collections.every(({ name }) => name === 'environment')

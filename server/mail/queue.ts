@@ -4,6 +4,7 @@ import { Gauge } from 'prom-client'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
 import { concealed, type Spend } from '../../records/limits/rate-limits.ts'
 import { periodically } from '../../records/store/batching/periodically.ts'
+import { makeIndexes } from '../../records/store/documents/indexes.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -58,8 +59,10 @@ const backoffMs = (attempts: number): number => Math.min(5_000 * 2 ** (attempts 
  */
 export async function openMailQueue(db: Db, post: Post): Promise<MailQueue> {
   const mails = db.collection<QueuedMail>('mails')
-  await mails.createIndex({ dueAt: 1 }, { name: 'due' })
-  await mails.createIndex({ abandonedAt: 1 }, { name: 'abandoned', expireAfterSeconds: 30 * 86_400 })
+  await makeIndexes(mails, [
+    { key: { dueAt: 1 }, name: 'due' },
+    { key: { abandonedAt: 1 }, name: 'abandoned', expireAfterSeconds: 30 * 86_400 },
+  ])
   countWaiting(mails, post.metrics)
 
   const sending = periodically(

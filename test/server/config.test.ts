@@ -79,6 +79,18 @@ describe('configuration', () => {
     assert.doesNotMatch(faults.join(), /hunter2|short|loud|everyone/)
   })
 
+  it('takes no MongoDB address that asks for less than the service does', () => {
+    const faultsWith = (options: string) =>
+      faultsOf({ ...secrets, MONGODB_URI: `mongodb://a,b/records?${options}` })
+    for (const options of ['w=1', 'journal=false', 'w=majority&j=false', 'readPreference=secondary', 'W=0'])
+      assert.match(
+        faultsWith(options).join(),
+        /^MONGODB_URI must be [^,]*, with no other w than majority/,
+        options,
+      )
+    assert.deepEqual(faultsWith('w=majority&journal=true&readPreference=primary&replicaSet=rs'), [])
+  })
+
   it('demands every secret and a mail server in production', () => {
     const faults = faultsOf({ NODE_ENV: 'production', DATA_DIR: dataDir() })
     for (const name of [...Object.keys(secrets), 'SMTP_URL', 'PUBLIC_URL'])

@@ -7,20 +7,32 @@ import { createLog } from '../../server/telemetry/log.ts'
 import { newDataDir } from '../harness/service/process.ts'
 
 describe('the records of an earlier version', () => {
-  it('get the indexes of this one', async () => {
+  it('get the indexes of this one before they lose theirs, by several instances at once', async () => {
     const config = readConfig({ DATA_DIR: newDataDir(), LOG_LEVEL: 'silent' }, false)
     const database = await openDatabase(config)
-    const client = new MongoClient(database.uri)
+    const clients = [1, 2, 3].map(() => new MongoClient(database.uri, { monitorCommands: true }))
     try {
-      const db = client.db()
-      await db.collection('Event').createIndex({ title: 1 }, { name: 'list_ofEhr' })
-      const records = await openRecords({ client, db }, config, createLog(config), async () => {})
-      await records.close()
-      const made = await db.collection('Event').indexes()
-      const { key } = made.find(({ name }) => name === 'list_ofEhr') ?? {}
-      assert.equal(Object.keys(key ?? {})[0], 'ehrId')
+      const events = (clients[0] as MongoClient).db().collection('Event')
+      await events.createIndex({ title: 1 }, { name: 'list_ofEhr' })
+      const commands: string[] = []
+      for (const client of clients)
+        client.on('commandSucceeded', ({ commandName }) => commands.push(commandName))
+      const open = (client: MongoClient) =>
+        openRecords({ client, db: client.db() }, config, createLog(config), async () => {})
+      const opened = await Promise.all(clients.map(open))
+      for (const records of opened) await records.close()
+      const before = commands.slice(0, commands.indexOf('dropIndexes'))
+      assert.ok(before.includes('createIndexes'))
+      const made = (await events.indexes()).filter(({ name }) => name?.startsWith('list_ofEhr'))
+      assert.deepEqual(
+        made.map(({ key }) => Object.keys(key)[0]),
+        ['ehrId'],
+      )
+      const again = await open(clients[0] as MongoClient)
+      await again.close()
+      assert.deepEqual(await events.indexes(), await events.indexes())
     } finally {
-      await client.close()
+      for (const client of clients) await client.close()
       await database.close()
     }
   })

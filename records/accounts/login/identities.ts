@@ -1,6 +1,7 @@
 import type { Collection, Db } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { isDuplicate } from '../../store/documents/database.ts'
+import { makeIndexes } from '../../store/documents/indexes.ts'
 import { stateOf, usersOf } from '../user/user.ts'
 
 /** Who an OpenID Connect provider says someone is, verified. */
@@ -45,7 +46,7 @@ export class Identities {
   }
 
   async prepare(): Promise<void> {
-    await this.#links.createIndex({ mvUid: 1 }, { name: 'account' })
+    await makeIndexes(this.#links, [{ key: { mvUid: 1 }, name: 'account' }])
   }
 
   /**

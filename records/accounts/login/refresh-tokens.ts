@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { Collection, Db } from 'mongodb'
+import { makeIndexes } from '../../store/documents/indexes.ts'
 import { hashOf, newSecret } from '../user/secret.ts'
 
 /** A refresh token, kept until the session that it belongs to can no longer live: a used one must be recognised. */
@@ -30,8 +31,10 @@ export class RefreshTokens {
   }
 
   async prepare(): Promise<void> {
-    await this.#tokens.createIndex({ expiresAt: 1 }, { name: 'expiry', expireAfterSeconds: 0 })
-    await this.#tokens.createIndex({ sid: 1 }, { name: 'session' })
+    await makeIndexes(this.#tokens, [
+      { key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 },
+      { key: { sid: 1 }, name: 'session' },
+    ])
   }
 
   async issue(sid: string, expiresAt: Date): Promise<string> {

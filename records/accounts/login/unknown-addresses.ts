@@ -1,5 +1,6 @@
 import type { Collection, Db } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { makeIndexes } from '../../store/documents/indexes.ts'
 import { hashOf } from '../user/secret.ts'
 
 interface FailedLogins {
@@ -33,7 +34,7 @@ export class UnknownAddresses {
   }
 
   async prepare(): Promise<void> {
-    await this.#failures.createIndex({ expiresAt: 1 }, { name: 'expiry', expireAfterSeconds: 0 })
+    await makeIndexes(this.#failures, [{ key: { expiresAt: 1 }, name: 'expiry', expireAfterSeconds: 0 }])
   }
 
   /** Counts a login that failed. @throws AccountLocked */

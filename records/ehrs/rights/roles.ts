@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import type { ClientSession, Collection, MongoClient } from 'mongodb'
 import type { Database } from '../../store/documents/database.ts'
+import { makeIndexes } from '../../store/documents/indexes.ts'
 import { type ParseDocument, storedPermissions } from '../../store/documents/parse-format.ts'
 import { ehrRole, type PlanRight, planRole } from './access.ts'
 
@@ -30,7 +31,7 @@ function tell({ client }: Database, session: ClientSession): void {
 /** Makes what is asked about each role and each membership quick to answer. */
 export async function indexRoles(database: Database): Promise<void> {
   for (const of of ['users', 'roles'] as const)
-    await memberships(database, of).createIndexes([{ key: { relatedId: 1 } }, { key: { owningId: 1 } }])
+    await makeIndexes(memberships(database, of), [{ key: { relatedId: 1 } }, { key: { owningId: 1 } }])
 }
 
 type Role = Pick<ParseDocument, '_id' | '_created_at' | '_updated_at' | '_rperm' | '_wperm' | '_acl'> & {

@@ -13,7 +13,7 @@ interface Page {
   removed?: true
 }
 
-const ledger = ({ db }: Pick<Records, 'db'>) => db.collection<Page>('profile.ledger')
+export const ledger = ({ db }: Pick<Records, 'db'>) => db.collection<Page>('profile.ledger')
 
 /**
  * Puts the transactions that depend on several of a person's records one after the other: of those that meet, one

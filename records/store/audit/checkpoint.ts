@@ -13,8 +13,8 @@ interface Checkpoint extends Head {
 }
 
 /** A name that no Parse class can have. */
-const checkpointsOf = (db: Db): Collection<Checkpoint> =>
-  db.collection<Checkpoint>('audit.checkpoints', { writeConcern: { w: 'majority', journal: true } })
+export const checkpointsOf = (db: Db): Collection<Checkpoint> =>
+  db.collection<Checkpoint>('audit.checkpoints')
 
 const sealOf = (key: string, { _id, sequence, mac, removedBefore }: Omit<Checkpoint, 'seal'>): string =>
   macOf(key, ['checkpoint', _id, sequence, mac, removedBefore])

@@ -17,8 +17,7 @@ export interface Instance {
 }
 
 /** A name that no Parse class can have. */
-export const instancesOf = (db: Db): Collection<Instance> =>
-  db.collection<Instance>('audit.instances', { writeConcern: { w: 'majority', journal: true } })
+export const instancesOf = (db: Db): Collection<Instance> => db.collection<Instance>('audit.instances')
 
 export function openingOf(
   key: string,

@@ -41,8 +41,7 @@ export interface AuditOptions {
 }
 
 /** A name that no Parse class can have: the class family never reaches it, not even with the master key. */
-export const entriesOf = (db: Db): Collection<AuditEntry> =>
-  db.collection<AuditEntry>('audit.entries', { writeConcern: { w: 'majority', journal: true } })
+export const entriesOf = (db: Db): Collection<AuditEntry> => db.collection<AuditEntry>('audit.entries')
 
 export const auditIndexes: Record<string, IndexDescription[]> = {
   'audit.entries': [{ key: { ehrId: 1, at: -1, _id: -1 }, name: 'ehrId_at' }],

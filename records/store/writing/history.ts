@@ -28,7 +28,7 @@ const HISTORY = 'history'
 const DIGITS = 10
 
 /** A name that no Parse class can have: the class family never reaches it. */
-const changesOf = (db: Db): Collection<Change> => db.collection<Change>('history.changes')
+export const changesOf = (db: Db): Collection<Change> => db.collection<Change>('history.changes')
 
 /** The record that a change is of. */
 export interface RecordKey {

@@ -55,16 +55,13 @@ export async function inTransaction<T>(records: Records, work: (tx: Transaction)
   const session = records.client.startSession()
   const audit = records.audit.inTransaction(session)
   try {
-    const result = await session.withTransaction(
-      async () => {
-        const tx: Transaction = { session, changes: [], accesses: [] }
-        const result = await work(tx)
-        await keepChanges(records.db, tx.changes, session)
-        await audit.write(tx.accesses)
-        return result
-      },
-      { writeConcern: { w: 'majority', journal: true } },
-    )
+    const result = await session.withTransaction(async () => {
+      const tx: Transaction = { session, changes: [], accesses: [] }
+      const result = await work(tx)
+      await keepChanges(records.db, tx.changes, session)
+      await audit.write(tx.accesses)
+      return result
+    })
     audit.settle('written')
     return result
   } catch (error) {

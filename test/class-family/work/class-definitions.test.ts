@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { classDefinitions } from '../../../cloud/class-definitions.ts'
+import { classDefinitions, classIndexes } from '../../../cloud/class-definitions.ts'
 import { CLASS_NAMES } from '../../../records/kinds.ts'
 
 const OPERATIONS = ['addField', 'count', 'create', 'delete', 'find', 'get', 'protectedFields', 'update']
@@ -38,10 +38,11 @@ describe('class definitions', () => {
   })
 
   it('index what a list asks for', () => {
-    assert.deepEqual(definition('BloodPressure').indexes, {
-      by_ehrId: { ehrId: 1, timestamp: -1 },
-      by_carePlanId: { carePlanId: 1, timestamp: -1 },
-    })
-    assert.deepEqual(definition('Ehr').indexes, { by_subjectId: { subjectId: 1 } })
+    const indexes = new Map(classIndexes)
+    assert.deepEqual(indexes.get('BloodPressure'), [
+      { name: 'by_ehrId', key: { ehrId: 1, timestamp: -1 } },
+      { name: 'by_carePlanId', key: { carePlanId: 1, timestamp: -1 } },
+    ])
+    assert.deepEqual(indexes.get('Ehr'), [{ name: 'by_subjectId', key: { subjectId: 1 } }])
   })
 })

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
+import { type FaultyMongo, startFaultyMongo } from '../../harness/faulty-mongo/faulty-mongo.ts'
 import { databaseUri } from '../../harness/run.ts'
 import { freePort } from '../../harness/service/port.ts'
 import { newDataDir, startProcess } from '../../harness/service/process.ts'
@@ -50,6 +51,39 @@ describe('a start that is refused', function suite() {
     })
     assert.equal(await service.ended, 1)
     assert.match(service.output(), /did not start: .*ECONNREFUSED/)
+  })
+
+  describe('by what the database is', () => {
+    let faulty: FaultyMongo
+    before(async () => {
+      faulty = await startFaultyMongo(databaseUri(''))
+    })
+    after(() => faulty.close())
+
+    async function refusal(): Promise<string> {
+      const service = await startProcess({ MONGODB_URI: `${faulty.uri}/refused` })
+      assert.equal(await service.ended, 1)
+      return service.output()
+    }
+
+    it('says that it is a server on its own', async () => {
+      const { greeting } = faulty
+      faulty.greeting = ({ setName, hosts, primary, me, ...answer }) => answer
+      assert.match(
+        await refusal(),
+        /^The service did not start: .* knows no transactions; use a replica set\n$/,
+      )
+      faulty.greeting = greeting
+    })
+
+    it('says that it is too old', async () => {
+      faulty.fault = ({ buildInfo }) =>
+        buildInfo ? { change: (it) => ({ ...it, version: '6.0.14' }) } : undefined
+      assert.match(
+        await refusal(),
+        /^The service did not start: .* of version 6\.0\.14; use 7\.0 or later\n$/,
+      )
+    })
   })
 
   it('says that the native bcrypt is missing', async () => {

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import { type Collection, type Db, type IndexDescription, MongoServerError } from 'mongodb'
+
+type Indexed = Pick<Collection, 'listIndexes' | 'createIndexes' | 'dropIndex'>
+type Named = IndexDescription & { name: string }
+
+/** Another instance, which starts at the same moment, came first or is at it. */
+const MET = new Set<unknown>([27, 85, 86, 276, 12_587])
+const MOST_MEETINGS = 10
+
+/**
+ * Makes the indexes of a collection what they are declared to be. An index that is declared otherwise now is made
+ * under another name before the old one goes: no query is without one, and several instances may do it at once.
+ */
+export async function makeIndexes(collection: Indexed, declared: readonly IndexDescription[]): Promise<void> {
+  for (let meetings = 0; ; meetings++) {
+    try {
+      return await bringUpToDate(collection, declared.map(named))
+    } catch (error) {
+      const met = error instanceof MongoServerError && MET.has(error.code)
+      if (!met || meetings === MOST_MEETINGS) throw error
+    }
+  }
+}
+
+async function bringUpToDate(collection: Indexed, declared: readonly Named[]): Promise<void> {
+  const present = await collection.listIndexes().toArray().catch(noneYet)
+  for (const index of declared) {
+    const versions = present.filter(({ name }) => name === index.name || name.startsWith(`${index.name}@`))
+    const old = versions.filter((one) => !isSame(one, index))
+    if (old.length === versions.length) {
+      const taken = old.some(({ name }) => name === index.name)
+      const name = taken ? `${index.name}@${digestOf(index)}` : index.name
+      await create(collection, { ...index, name }, old)
+    }
+    for (const { name } of old) await drop(collection, name)
+  }
+}
+
+/** Makes a collection that has no index of its own: not every database makes one within a transaction. */
+export async function makeCollection(db: Db, name: string): Promise<void> {
+  await db.createCollection(name).catch((error: unknown) => {
+    if (!(error instanceof MongoServerError && error.code === 48)) throw error
+  })
+}
+
+/** The first index makes the collection. */
+function noneYet(error: unknown): [] {
+  if (error instanceof MongoServerError && error.code === 26) return []
+  throw error
+}
+
+/** Of the same key MongoDB allows not every two side by side: then the old one goes first. */
+async function create(collection: Indexed, index: Named, old: readonly Named[]): Promise<void> {
+  try {
+    await collection.createIndexes([index])
+  } catch (error) {
+    const sameKey = old.filter((one) => isDeepStrictEqual(fieldsOf(one), fieldsOf(index)))
+    if (!(error instanceof MongoServerError && error.code === 85) || sameKey.length === 0) throw error
+    for (const { name } of sameKey) await drop(collection, name)
+    await collection.createIndexes([index])
+  }
+}
+
+const drop = (collection: Indexed, name: string): Promise<unknown> =>
+  collection.dropIndex(name).catch((error: unknown) => {
+    if (!(error instanceof MongoServerError && error.code === 27)) throw error
+  })
+
+/** With the name that MongoDB would give it. */
+const named = (index: IndexDescription): Named => ({
+  name: fieldsOf(index).flat().join('_'),
+  ...index,
+})
+
+const fieldsOf = ({ key }: Pick<IndexDescription, 'key'>): [field: string, direction: unknown][] =>
+  key instanceof Map ? [...key] : Object.entries(key)
+
+/** All of an index that makes it another one. */
+const traits = (index: IndexDescription) => [fieldsOf(index), ...optionsOf(index)]
+
+const optionsOf = ({ unique, sparse, partialFilterExpression, expireAfterSeconds }: IndexDescription) => [
+  [unique, sparse].map(Boolean),
+  [partialFilterExpression, expireAfterSeconds].map((option) => option ?? null),
+]
+
+const isSame = (one: Named, other: Named): boolean => isDeepStrictEqual(traits(one), traits(other))
+
+const digestOf = (index: Named): string =>
+  createHash('sha256')
+    .update(JSON.stringify(traits(index)))
+    .digest('hex')
+    .slice(0, 8)

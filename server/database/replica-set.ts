@@ -1,0 +1,33 @@
+import type { MongoClient, MongoClientOptions } from 'mongodb'
+
+/** How long the start waits for a primary, and how long a request does. */
+const START_MS = 60_000
+const REQUEST_MS = 5_000
+
+/**
+ * How every client of the service connects, whatever the address says: what was acknowledged is on the disks of a
+ * majority, and what is read comes from the primary.
+ */
+const durable = { w: 'majority', journal: true, readPreference: 'primary' } as const
+
+const withSelection = (uri: string, serverSelectionTimeoutMS: number): MongoClientOptions =>
+  /[?&]serverSelectionTimeoutMS=/i.test(uri) ? durable : { ...durable, serverSelectionTimeoutMS }
+
+/** Of the first connection, which waits for a primary. */
+export const atStart = (uri: string): MongoClientOptions => withSelection(uri, START_MS)
+
+/** Of those that serve: whoever asks should be told soon that the database is away. */
+export const whileServing = (uri: string): MongoClientOptions => withSelection(uri, REQUEST_MS)
+
+const OLDEST = 7
+
+/** @throws Error a sentence about a server that cannot do what the records need */
+export async function checkServer(client: MongoClient): Promise<void> {
+  const admin = client.db('admin')
+  const { setName, msg } = await admin.command({ hello: 1 })
+  if (setName === undefined && msg !== 'isdbgrid')
+    throw new Error('The MongoDB is a server on its own, which knows no transactions; use a replica set')
+  const { version } = await admin.command({ buildInfo: 1 })
+  if (Number.parseInt(version, 10) < OLDEST)
+    throw new Error(`The MongoDB is of version ${version}; use ${OLDEST}.0 or later`)
+}

@@ -1,0 +1,105 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { Document } from 'mongodb'
+import { answerOf, answerTo, commandOf, split } from './messages.ts'
+
+/**
+ * What happens to a command: it is answered in the server's place, its answer is changed, or the connection breaks:
+ * before the command arrives, when it has been done, or in the middle of its answer.
+ */
+export type Fault =
+  | { answer: Document }
+  | { change: (answer: Document) => Document }
+  | { cut: 'before' | 'after' | 'within' }
+
+/** A server that stands before another one, poses as the primary of a replica set, and fails as it is told. */
+export interface FaultyMongo {
+  /** Without a database's name. */
+  uri: string
+  /** Asked about each command but greetings. */
+  fault: (command: Document) => Fault | undefined
+  /** How a greeting is answered. */
+  greeting: (answer: Document) => Document
+  /** How long the server behind it does not hear that a client's connection is gone. */
+  lingerMs: number
+  /** Refuses connections, and ends those that are there, until `comeBack`. */
+  goAway(): Promise<void>
+  comeBack(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startFaultyMongo(target: string): Promise<FaultyMongo> {
+  const { hostname, port } = new URL(target)
+  const sockets = new Set<Socket>()
+  const server = createServer({ noDelay: true }, (client) => {
+    const upstream = connect({ host: hostname, port: Number(port), noDelay: true })
+    relay(faulty, client, upstream, sockets)
+  })
+  const listen = async (at: number) => {
+    await once(server.listen(at, '127.0.0.1'), 'listening')
+    return (server.address() as AddressInfo).port
+  }
+  const own = await listen(0)
+  const stop = async () => {
+    const closed = new Promise((resolve) => server.close(resolve))
+    for (const socket of sockets) socket.destroy()
+    await closed
+  }
+  const host = `127.0.0.1:${own}`
+  const faulty: FaultyMongo = {
+    uri: `mongodb://${host}`,
+    fault: () => undefined,
+    greeting: (answer) => ({ ...answer, hosts: [host], me: host, primary: host }),
+    lingerMs: 0,
+    goAway: stop,
+    comeBack: async () => void (await listen(own)),
+    close: async () => {
+      if (server.listening) await stop()
+    },
+  }
+  return faulty
+}
+
+const greetings = new Set(['hello', 'isMaster', 'ismaster'])
+
+interface Asked {
+  request: Buffer
+  fault: Fault | undefined
+  greets: boolean
+}
+
+function relay(faulty: FaultyMongo, client: Socket, upstream: Socket, sockets: Set<Socket>): void {
+  const asked: Asked[] = []
+  for (const socket of [client, upstream]) {
+    sockets.add(socket)
+    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket))
+  }
+  client.on('close', () => setTimeout(() => upstream.destroy(), faulty.lingerMs).unref())
+  upstream.on('close', () => client.destroy())
+  eachMessage(client, (request) => {
+    const command = commandOf(request)
+    const greets = greetings.has(Object.keys(command)[0] ?? '')
+    const fault = greets ? undefined : faulty.fault(command)
+    if (fault && 'answer' in fault) return void client.write(answerTo(request, fault.answer))
+    if (fault && 'cut' in fault && fault.cut === 'before') return void client.destroy()
+    asked.push({ request, fault, greets })
+    upstream.write(request)
+  })
+  eachMessage(upstream, (answer) => {
+    const { request, fault, greets } = asked.shift() as Asked
+    if (greets) client.write(answerTo(request, faulty.greeting(answerOf(answer))))
+    else if (!fault) client.write(answer)
+    else if ('change' in fault) client.write(answerTo(request, fault.change(answerOf(answer))))
+    else if ('cut' in fault && fault.cut === 'within') client.end(answer.subarray(0, answer.length >> 1))
+    else client.destroy()
+  })
+}
+
+function eachMessage(socket: Socket, take: (message: Buffer) => void): void {
+  let rest: Buffer = Buffer.alloc(0)
+  socket.on('data', (chunk) => {
+    const bytes = split(Buffer.concat([rest, chunk]))
+    rest = bytes.rest
+    for (const message of bytes.messages) take(message)
+  })
+}
