@@ -7,7 +7,7 @@ import { answerOf, answerTo, commandOf, split } from './messages.ts'
  * What happens to a command: it is answered in the server's place, its answer is changed, or the connection breaks:
  * before the command arrives, when it has been done, or in the middle of its answer.
  */
-export type Fault =
+type Fault =
   | { answer: Document }
   | { change: (answer: Document) => Document }
   | { cut: 'before' | 'after' | 'within' }
