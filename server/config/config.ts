@@ -63,7 +63,7 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean): Config {
     faults.push(
       'PUBLIC_URL is required when NODE_ENV is production: mails would lead to an address of this machine',
     )
-  faults.push(...sharedSecrets(values))
+  faults.push(...sharedSecrets(values), ...weakened(values.mongodbUri))
   if (faults.length === 0 && needsDirectory(values, missing)) {
     const fault = directoryFault(String(values.dataDir))
     if (fault !== undefined) faults.push(`DATA_DIR ${fault}`)
@@ -76,6 +76,23 @@ export function readConfig(env: NodeJS.ProcessEnv, open: boolean): Config {
 /** Whether anything is kept in DATA_DIR: the database, the keys that are made, or the mails. */
 const needsDirectory = ({ mongodbUri, smtpUrl }: Record<string, unknown>, made: readonly string[]): boolean =>
   mongodbUri === undefined || smtpUrl === undefined || made.length > 0
+
+/** What the database's address may say of how writes are acknowledged and where is read. */
+const onlyAs: Record<string, string> = {
+  ...{ w: 'majority', journal: 'true', j: 'true', readpreference: 'primary' },
+  ...{ readpreferencetags: '', maxstalenessseconds: '' },
+}
+
+/** An address that asks for less than the service does is refused, rather than overruled in silence. */
+function weakened(address: unknown): string[] {
+  const options = new URLSearchParams(String(address ?? '').split('?')[1])
+  return [...options]
+    .filter(([name, value]) => (onlyAs[name.toLowerCase()] ?? value) !== value)
+    .map(
+      ([name]) =>
+        `MONGODB_URI must leave out ${name}: a majority's journals acknowledge writes, the primary answers reads`,
+    )
+}
 
 /** A key that serves two purposes would give a client the other one's rights. */
 function sharedSecrets(values: Record<string, unknown>): string[] {

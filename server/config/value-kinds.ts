@@ -57,25 +57,9 @@ export const smtpAddress: Kind<string> = {
 
 /** Several hosts may stand in such an address, so that it is not a URL in the strict sense. */
 export const mongodbAddress: Kind<string> = {
-  mustBe:
-    'a mongodb:// or mongodb+srv:// address that names a database, with no other w than majority, no journal=false and no other readPreference than primary',
-  read: (text) =>
-    /^mongodb(\+srv)?:\/\/[^/?\s]+\/[^/?\s."$*<>:|]+(\?\S*)?$/.test(text) && asksForNothingLess(text)
-      ? text
-      : undefined,
+  mustBe: 'a mongodb:// or mongodb+srv:// address that names a database',
+  read: (text) => (/^mongodb(\+srv)?:\/\/[^/?\s]+\/[^/?\s."$*<>:|]+(\?\S*)?$/.test(text) ? text : undefined),
 }
-
-/** What an address may say of how writes are acknowledged and where is read, by the names of the options. */
-const onlyAs: Record<string, string> = {
-  ...{ w: 'majority', journal: 'true', j: 'true', readpreference: 'primary' },
-  ...{ readpreferencetags: '', maxstalenessseconds: '' },
-}
-
-const asksForNothingLess = (address: string): boolean =>
-  [...new URLSearchParams(address.split('?')[1])].every(([name, value]) => {
-    const option = name.toLowerCase()
-    return !Object.hasOwn(onlyAs, option) || onlyAs[option] === value
-  })
 
 export const mailbox: Kind<string> = {
   mustBe: 'a mail address, or a name and a mail address in angle brackets',
