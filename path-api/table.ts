@@ -17,6 +17,7 @@ import { dataExport } from './resources/export.ts'
 import { goals } from './resources/goal.ts'
 import { health } from './resources/health.ts'
 import { login } from './resources/logins.ts'
+import { measurementBatch } from './resources/measurement-batch.ts'
 import { measurements } from './resources/measurements.ts'
 import { network } from './resources/network.ts'
 import { participants } from './resources/participant.ts'
@@ -59,6 +60,7 @@ export const table: readonly Operation[] = [
   ...events,
   ...measurements,
   ...questionnaires,
+  ...measurementBatch,
   ...conditions,
   ...carePlanHistory,
   ...carePlanTemplates,

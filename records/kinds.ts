@@ -14,6 +14,7 @@ import { BodyWeight } from './measurements/kinds/body-weight.ts'
 import { Dsmq } from './measurements/kinds/diabetes-self-management.ts'
 import { HeartRate } from './measurements/kinds/heart-rate.ts'
 import { OxygenSaturation } from './measurements/kinds/oxygen-saturation.ts'
+import { isMeasurement } from './measurements/measurement.ts'
 import { AdverseReaction } from './of-ehr/adverse-reaction.ts'
 import { Device } from './of-ehr/device.ts'
 import { Diagnosis } from './of-ehr/diagnosis.ts'
@@ -63,6 +64,9 @@ export const classKind = (name: ClassName): ClassKind => classes[name] as unknow
 
 export const isClassName = (name: unknown): name is ClassName =>
   typeof name === 'string' && Object.hasOwn(classes, name)
+
+/** The kinds of measurements. */
+export const MEASUREMENTS = CLASS_NAMES.map(classKind).filter(isMeasurement)
 
 /**
  * THE table of kinds of records: from it follow classes, triggers, stores and indexes, what goes and comes back with an

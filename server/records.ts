@@ -1,6 +1,6 @@
 import type { TObject } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
-import type { PlainRecords, Services } from '../path-api/operation/services.ts'
+import type { Services } from '../path-api/operation/services.ts'
 import type { SendMail } from '../records/accounts/user/mails.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
 import { CarePlanTemplates } from '../records/care-plans/templates/templates.ts'
@@ -8,6 +8,7 @@ import { makersOf } from '../records/ehrs/beginning/beginning.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { Events } from '../records/events/events.ts'
 import { CLASS_NAMES, classKind, contents } from '../records/kinds.ts'
+import { Batches } from '../records/measurements/batches.ts'
 import { Compared } from '../records/measurements/compared.ts'
 import { AdverseReaction } from '../records/of-ehr/adverse-reaction.ts'
 import { Device } from '../records/of-ehr/device.ts'
@@ -34,7 +35,15 @@ export interface RecordServices {
   records: Records
   services: Pick<
     Services,
-    'profiles' | 'ehrs' | 'carePlans' | 'events' | 'reactions' | 'devices' | 'textPacks' | 'recordsOf'
+    | 'profiles'
+    | 'ehrs'
+    | 'carePlans'
+    | 'events'
+    | 'reactions'
+    | 'devices'
+    | 'textPacks'
+    | 'batches'
+    | 'recordsOf'
   >
   close(): Promise<void>
 }
@@ -61,7 +70,9 @@ export async function openRecords(
   const own = { profiles: new Profiles(records), ehrs, carePlans, events, reactions, devices, textPacks }
   const given = [events, reactions, devices, ...Object.values(carePlans.of)]
   const registered = registeredRecords(records, carePlans.holders, given)
-  const services = { ...own, recordsOf: ({ name }: { name: string }) => registered.get(name) as PlainRecords }
+  const recordsOf = ({ name }: { name: string }) => registered.get(name) as Registered<TObject, string>
+  const batches = new Batches(records, carePlans.holders, recordsOf)
+  const services = { ...own, batches, recordsOf: recordsOf as Services['recordsOf'] }
   const needed = [own.profiles, carePlans, ...registered.values()].flatMap((service) => service.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed])
   const changes = periodically(

@@ -43,13 +43,14 @@ function writeTogether(
   values: Record<string, unknown>,
   changed: readonly string[],
 ): void {
-  const { together } = kind.rules
+  const { together, once = [] } = kind.rules
   if (!together.some((name) => changed.includes(name))) return
   for (const name of together)
     if (name in values) object.set(name, object.get(name))
     else object.unset(name)
   for (const name of derivedNames(kind)) object.unset(name)
   object.set(attributesOf(derivedOf(kind, values)))
+  for (const name of once) object.revert(name)
 }
 
 /** Those with a status. */

@@ -9,6 +9,7 @@ import type { Removals } from '../../records/accounts/removals.ts'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
+import type { Batches } from '../../records/measurements/batches.ts'
 import type { AdverseReaction } from '../../records/of-ehr/adverse-reaction.ts'
 import type { Device } from '../../records/of-ehr/device.ts'
 import type { KnownRecords } from '../../records/of-ehr/known-records.ts'
@@ -72,6 +73,8 @@ export interface Services {
   textPacks: TextPacks
   reactions: KnownRecords<typeof AdverseReaction.schema, 'ofEhr'>
   devices: KnownRecords<typeof Device.schema, 'ofEhr'>
+  /** Measurements of any kinds, stored together. */
+  batches: Batches
   /** The records of any kind that is registered in EHRs, in so far as they are like any other's. */
   recordsOf(kind: { name: string }): PlainRecords
 }

@@ -1,5 +1,5 @@
-import { CLASS_NAMES, classKind } from '../../records/kinds.ts'
-import { isMeasurement, type MeasurementKind } from '../../records/measurements/measurement.ts'
+import { MEASUREMENTS } from '../../records/kinds.ts'
+import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { dataPoint } from '../../records/measurements/omh.ts'
 import type { Range } from '../../records/registered/registered.ts'
 import { DataPoint } from '../../schemas/data-point.ts'
@@ -19,7 +19,7 @@ export function operationsOf(kind: MeasurementKind): Operation[] {
   return [...registered(kind, path, { source, parameter: 'compositionId', extra }), ...dataPoints(kind, path)]
 }
 
-export const measurements = CLASS_NAMES.map(classKind).filter(isMeasurement).flatMap(operationsOf)
+export const measurements = MEASUREMENTS.flatMap(operationsOf)
 
 /** The measurements of a kind as data points, where Open mHealth knows them. */
 function dataPoints({ omh, specified, ...kind }: MeasurementKind, path: Path) {

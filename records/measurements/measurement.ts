@@ -1,7 +1,7 @@
 import { type TObject, type TProperties, type TSchema, type TString, Type } from '@sinclair/typebox'
 import { closed, Links, text } from '../../schemas/common.ts'
 import { SourceEnum } from '../../schemas/enum.ts'
-import { derived, time } from '../../schemas/forms/fields.ts'
+import { derived, internal, time } from '../../schemas/forms/fields.ts'
 import { type AnyForms, forms } from '../../schemas/forms/forms.ts'
 import { shownForm } from '../../schemas/forms/path-form.ts'
 import type { Violation } from '../../schemas/violation.ts'
@@ -14,6 +14,7 @@ import {
   type Values,
 } from '../registered/kind.ts'
 import type { Group, Said } from '../registered/timeline-line.ts'
+import { fingerprintOf } from './fingerprint.ts'
 import type { OmhBody } from './omh.ts'
 import { ownUnits, type Quantity, quantityFields, quantityViolations, quantityWarnings } from './quantity.ts'
 import { type Series, seriesOf, unitLabel, valueIn } from './series.ts'
@@ -26,6 +27,25 @@ const common = {
   deviceId: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Device that measured' })),
   comment: Type.Optional(text('A remark on the measurement')),
   source: Type.Optional(SourceEnum),
+}
+
+const fingerprint = internal(
+  Type.Optional(Type.String({ description: 'Of device, time and values as they were first stored' })),
+)
+
+const HOUR_MS = 3_600_000
+const EARLIEST = Date.parse('1900-01-01T00:00:00Z')
+
+/** A clock that is wrong by some hours is borne, not one that is wrong by days. */
+function momentViolations({ timestamp }: Values): Violation[] {
+  const at = Date.parse(String(timestamp))
+  const message =
+    at < EARLIEST
+      ? 'must not be before 1900'
+      : at > Date.now() + 24 * HOUR_MS
+        ? 'must not be more than 24 hours ahead'
+        : undefined
+  return message === undefined ? [] : [{ path: 'timestamp', code: 'range', message }]
 }
 
 const warning = Type.Object(
@@ -82,7 +102,7 @@ interface Measurement {
 }
 
 type MeasurementForms = Omit<AnyForms, 'record'> & {
-  record: TObject<{ ehrId: TString; carePlanId: TString; timestamp: TString }>
+  record: TObject<{ ehrId: TString; carePlanId: TString; timestamp: TString; fingerprint: TString }>
 }
 
 /** A kind of measurement in the table of kinds. */
@@ -112,7 +132,7 @@ export function measurement({ words, specified = [], comparison, omh, path, ...d
     namesPlan: true,
     ehrFollows: true,
     example: 'm4RtYu78Io',
-    fields: Object.assign({ ...common }, ...ofQuantities, fields, { warnings }),
+    fields: Object.assign({ ...common }, ...ofQuantities, fields, { warnings, fingerprint }),
   })
   const { properties, $id = '' } = made.resource
   const compositionId = { ...properties.id, description: 'The same id, as that of a composition' } as TSchema
@@ -123,7 +143,11 @@ export function measurement({ words, specified = [], comparison, omh, path, ...d
       words,
       comparison,
       rules: rulesOf(definition),
-      lists: { ofEhr: { by: ['ehrId'], ...byTime }, ofPlan: { by: ['carePlanId'], ...byTime } },
+      lists: {
+        ofEhr: { by: ['ehrId'], ...byTime },
+        ofPlan: { by: ['carePlanId'], ...byTime },
+        same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
+      },
       timeline: {
         kind: path,
         group: definition.group ?? 'measurements',
@@ -175,12 +199,15 @@ function rulesOf({
       ...(rules.missing?.(values) ?? []),
     ],
     violations: (values, changed) => [
+      ...momentViolations(values),
       ...each(quantityViolations, values),
       ...(rules.violations?.(values, changed) ?? []),
     ],
+    once: ['fingerprint'],
     derived: (values) => ({
       ...ownUnits(quantities, values),
       ...known(rules.derived?.(values)),
+      fingerprint: fingerprintOf(quantities, values),
       warnings: [...each(quantityWarnings, values), ...(warnings?.(values) ?? [])],
     }),
   }

@@ -23,6 +23,8 @@ export interface Rules {
   violations(values: Values, changed: readonly string[]): Violation[]
   /** What the service adds to valid values. */
   derived?(values: Values): Record<string, unknown>
+  /** Of that, what stays as it was when the record was made. */
+  once?: readonly string[]
 }
 
 /** What can be done with a record of a kind that is like any other. */

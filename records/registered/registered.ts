@@ -154,12 +154,18 @@ export class Registered<S extends TObject, L extends string> {
     tx?: Transaction,
   ): Promise<Saved<Static<S>>> {
     const kind = this.kind as unknown as ClassKind
-    const status = namesOf(kind.fields, 'status').map((name) => [name, 'ACTIVE'])
-    const input = { ...withDefaults(kind.fields, body), ...Object.fromEntries(status), ...place }
-    const record = validNew(kind, input) as Static<S> & Place
+    const record = this.newRecord(place, body)
     if (!kind.most) return this.store.create(caller, record, into(kind, id, record), { id, tx })
     const work = (tx: Transaction) => this.#createLimited(tx, caller, record, id)
     return tx ? work(tx) : inTransaction(this.#records, work)
+  }
+
+  /** What a body makes, with all that follows from it. @throws RuleViolated */
+  newRecord(place: Place, body: object): Static<S> & Place {
+    const kind = this.kind as unknown as ClassKind
+    const status = namesOf(kind.fields, 'status').map((name) => [name, 'ACTIVE'])
+    const input = { ...withDefaults(kind.fields, body), ...Object.fromEntries(status), ...place }
+    return validNew(kind, input) as Static<S> & Place
   }
 
   /** One of those of which there may be only so many: they are counted in their EHR's turn. */

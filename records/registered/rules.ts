@@ -89,7 +89,8 @@ export function validChange<T extends object>(kind: ClassKind, now: T, next: T):
   ])
   const ours = derivedNames(kind)
   const sent = Object.entries(next).filter(([name]) => !ours.includes(name))
-  return { ...Object.fromEntries(sent), ...kind.rules.derived?.(after) } as T
+  const kept = (kind.rules.once ?? []).map((name) => [name, (now as Values)[name]])
+  return { ...Object.fromEntries(sent), ...kind.rules.derived?.(after), ...Object.fromEntries(kept) } as T
 }
 
 /** What the service adds; what follows no longer is gone. */

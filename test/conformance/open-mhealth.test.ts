@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { MEASUREMENTS } from '../../records/kinds.ts'
 import type { DataPoint } from '../../schemas/data-point.ts'
 import { addition } from '../harness/care/examples.ts'
 import { newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
-import { MEASUREMENTS, validMeasurement } from '../harness/care/random-measurements.ts'
+import { validMeasurement } from '../harness/care/random-measurements.ts'
 import { classesOf, moment } from '../harness/clients/class-client.ts'
 import { ok, refused } from '../harness/clients/path-client.ts'
 import { corpus, corpusFiles } from '../harness/corpus.ts'
@@ -54,16 +55,15 @@ describe('measurements as data points', () => {
   for (const kind of MEASUREMENTS.filter(({ omh }) => omh))
     it(`fit the schemas, whatever is valid of a ${kind.noun}`, async function () {
       const schemaOf = omhSchemas(this)
-      const some = fc.array(validMeasurement(kind), { minLength: 10, maxLength: 10 })
+      const some = fc.array(validMeasurement(kind), { minLength: 50, maxLength: 50 })
       await fc.assert(
         fc.asyncProperty(some, async (measurements) => {
           const before = (await pointsOf(kind, '?limit=1000')).length
-          const stored = await Promise.all(
-            measurements.map((one) => patient.call('POST', pathOf(kind), { carePlanId, ...one })),
-          )
-          for (const answer of stored) ok(answer, 201)
+          const items = measurements.map((one) => ({ carePlanId, ...one, kind: kind.path }))
+          const answer = ok(await patient.call('POST', 'procedure/batch', { items }))
+          assert.equal(answer.refused, 0, JSON.stringify(answer.items))
           const points = await pointsOf(kind, '?limit=1000')
-          assert.equal(points.length, before + measurements.length)
+          assert.equal(points.length, before + answer.stored)
           for (const point of points) assertOfficial(schemaOf, point)
         }),
         { numRuns: sized(1, 20), endOnFailure: true },

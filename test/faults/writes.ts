@@ -1,4 +1,4 @@
-import { CLASS_NAMES, type ClassName, classKind } from '../../records/kinds.ts'
+import { CLASS_NAMES, type ClassName, classKind, MEASUREMENTS } from '../../records/kinds.ts'
 import {
   addition,
   exampleBody,
@@ -148,6 +148,17 @@ const pathFamily: Write[] = [
     ask: (place) => post(ofPlan(place, '/settings'), { colour: 'red' }),
   },
   ...PLAIN.flatMap(ofKind),
+  {
+    name: 'store a batch of measurements',
+    given: planned,
+    ask: ({ ehrId, carePlanId }) =>
+      post(`/ehr/${ehrId}/procedure/batch`, {
+        items: MEASUREMENTS.slice(0, 2).flatMap(({ name, path }) => {
+          const item = { ...exampleBody(name as ClassName), kind: path, carePlanId }
+          return [item, { ...item, deviceId: 'another' }]
+        }),
+      }),
+  },
 ]
 
 /** The plain operations of a kind. */

@@ -71,7 +71,9 @@ describe('the examples of the guides', () => {
       missing: [],
       violations: [],
     })
-    assert.deepEqual(derivedOf(PeakFlow as never, { peakFlow: 420, personalBest: 500 }), {
+    const { fingerprint, ...follows } = derivedOf(PeakFlow as never, { peakFlow: 420, personalBest: 500 })
+    assert.match(String(fingerprint), /^[\w-]{20}$/)
+    assert.deepEqual(follows, {
       percentOfBest: 84,
       warnings: [],
     })

@@ -1,13 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
 import fc from 'fast-check'
-import { CLASS_NAMES, classKind } from '../../../records/kinds.ts'
-import { isMeasurement, type MeasurementKind } from '../../../records/measurements/measurement.ts'
+import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
 import type { Quantity } from '../../../records/measurements/quantity.ts'
 import { convert, unitNames } from '../../../records/measurements/units.ts'
 import { pathName, toPath } from '../../../schemas/forms/fields.ts'
-
-/** Every kind of measurement in the table. */
-export const MEASUREMENTS = CLASS_NAMES.map(classKind).filter(isMeasurement)
 
 type Sent = Record<string, unknown>
 

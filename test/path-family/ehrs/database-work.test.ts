@@ -108,6 +108,22 @@ describe('the work of the database for care plans', () => {
       ok(await patient.call('GET', `${events}?from=2026-01-01T00:00:00Z&to=2027-01-01T00:00:00Z&limit=1`))
       ok(await patient.call('PUT', `${events}/${eventId}`, event))
       ok(await patient.call('DELETE', `${events}/${eventId}`), 204)
+      const rate = { carePlanId: id, timestamp: '2026-03-01T08:30:00Z', heartRate: 72, heartRateUnit: '/min' }
+      const items = [
+        { ...rate, kind: 'heartrate' },
+        { ...rate, kind: 'heartrate', deviceId: 'watch' },
+      ]
+      for (const stored of [2, 0])
+        assert.equal(ok(await patient.call('POST', 'procedure/batch', { items })).stored, stored)
+      for (const query of [
+        '?count=true',
+        '?order=asc&limit=1',
+        `?carePlanId=${id}&from=2026-01-01T00:00:00Z`,
+      ]) {
+        const { page } = ok(await patient.call('GET', `procedure/heartrate${query}`))
+        if (page.next) ok(await patient.call('GET', `procedure/heartrate${query}&cursor=${page.next}`))
+        ok(await patient.call('GET', `procedure/heartrate/omh${query.replace('count=true', '')}`))
+      }
       ok(await patient.call('POST', `careplan/${id}/close`, { closeOpen: true }))
       ok(await patient.call('POST', 'careplan/template/asthma', {}), 201)
       for (const query of ['', '?status=ACTIVE&count=true'])

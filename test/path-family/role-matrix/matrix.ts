@@ -52,13 +52,16 @@ function expectedPending(caller: PendingCallerName, operation: Operation) {
   return method === 'post' ? 422 : verdict
 }
 
+/** The care plan that examples name, at any depth. */
+const EXAMPLE_PLAN = 'p0LmNb72Qw'
+
 function bodyOf({ method, path, body, kind }: Operation, ids: Ids, { mvUid }: Person): unknown {
   if (!body) return undefined
-  const plain = exampleOf(body as TObject) as Record<string, unknown>
+  const text = JSON.stringify(exampleOf(body as TObject)).replaceAll(EXAMPLE_PLAN, ids.careplanId ?? '')
+  const plain = JSON.parse(text) as Record<string, unknown>
   const example = isClassName(kind) ? unlike(kind, plain) : plain
   for (const name of ['id', 'status', 'participationId', 'mvUid', 'participants', 'substance'])
     delete example[name]
-  if ('carePlanId' in example) example.carePlanId = ids.careplanId
   return method === 'post' && path.endsWith('/participant') ? { ...example, mvUid } : example
 }
 

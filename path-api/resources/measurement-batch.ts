@@ -1,0 +1,86 @@
+import { MEASUREMENTS } from '../../records/kinds.ts'
+import type { Outcome, Sent } from '../../records/measurements/batches.ts'
+import { errorCode, ServiceError } from '../../schemas/errors.ts'
+import { BatchOutcome, MeasurementBatch } from '../../schemas/measurement-batch.ts'
+import { checkOf } from '../../schemas/registry.ts'
+import type { Violation } from '../../schemas/violation.ts'
+import { operation } from '../operation/operation.ts'
+
+/** Every kind of measurement by its name in paths, with what checks its body. */
+const byPath = new Map(MEASUREMENTS.map((kind) => [kind.path, { kind, check: checkOf(kind.body) }]))
+const NAMES = [...byPath.keys()].join(', ')
+
+export const measurementBatch = [
+  operation({
+    id: 'addMeasurements',
+    method: 'post',
+    path: '/ehr/{ehrId}/procedure/batch',
+    summary: 'Store measurements of any kinds at once',
+    description:
+      `Up to 1,000, each answered on its own: stored, known (the same device, kind, time and values were stored before) or refused. \`kind\` is one of ${NAMES}. ` +
+      'What is stored is stored when the answer comes. When the caller may write none of the care plans, the request as a whole is refused.',
+    source: 'EHR data',
+    extra: true,
+    access: 'plan:write',
+    body: MeasurementBatch,
+    limits: { bytes: 4 * 1024 * 1024 },
+    reply: [200, BatchOutcome],
+    handle: async ({ params: { ehrId }, body: { items } }, { caller, batches, newId }) => {
+      const read = items.map((item) => readItem(item, newId()))
+      const sent = read.flatMap((one) => ('body' in one ? [one] : []))
+      const stored = (await batches.store(caller, ehrId, sent)).values()
+      const outcomes = read.map((one) => ('body' in one ? (stored.next().value as Outcome) : one))
+      const answers = outcomes.map((outcome, index) => answerOf(outcome, index, ehrId, items[index]?.kind))
+      const count = (of: Outcome['status']) => answers.filter(({ status }) => status === of).length
+      return { items: answers, stored: count('stored'), known: count('known'), refused: count('refused') }
+    },
+  }),
+]
+
+/** An item as its kind's own operation would take it. */
+function readItem({ kind: name, ...body }: Record<string, unknown>, id: string): Sent | Outcome {
+  const known = byPath.get(String(name))
+  if (!known) {
+    const missing = name === undefined
+    const message = missing ? 'is required' : `must be one of ${NAMES}`
+    return invalid([{ path: 'kind', code: missing ? 'required' : 'enum', message }])
+  }
+  const violations = known.check(body)
+  return violations.length > 0 ? invalid(violations) : { kind: known.kind, body, id }
+}
+
+const invalid = (violations: Violation[]): Outcome => ({
+  status: 'refused',
+  error: new ServiceError('InvalidInput', { violations }),
+})
+
+function answerOf(
+  outcome: Outcome,
+  index: number,
+  ehrId: string,
+  kind: unknown,
+): BatchOutcome['items'][number] {
+  const { status } = outcome
+  if (outcome.status !== 'refused') {
+    const { id, warnings } = outcome
+    const href = `/ehr/${ehrId}/procedure/${kind}/${id}`
+    return { index, status, id, href, warnings, code: null, errors: [] }
+  }
+  const { error } = outcome
+  const errors = violationsOf(error).map(({ path, code, message }) => ({
+    path: `body.items.${index}${path && `.${path}`}`,
+    code,
+    message: `${path} ${message}.`,
+  }))
+  return { index, status, id: null, href: null, warnings: [], code: errorCode(error.error), errors }
+}
+
+/** What is wrong with an item; a plan that is not the caller's to write is wrong where the item names it. */
+function violationsOf({ error, violations }: ServiceError): readonly Violation[] {
+  if (error !== 'NotFound' && error !== 'Forbidden') return violations
+  const message =
+    error === 'NotFound'
+      ? 'names no care plan of this EHR'
+      : 'names a care plan that the caller may only read'
+  return [{ path: 'carePlanId', code: errorCode(error), message }]
+}

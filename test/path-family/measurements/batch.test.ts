@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { MEASUREMENTS } from '../../../records/kinds.ts'
+import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { validMeasurement } from '../../harness/care/random-measurements.ts'
+import { classesOf } from '../../harness/clients/class-client.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
+import { newPerson } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+
+type Item = Record<string, unknown>
+
+const timestamp = '2026-03-01T08:30:00.000Z'
+const rate = (heartRate: number, more: Item = {}): Item => ({
+  ...{ kind: 'heartrate', timestamp, deviceId: 'watch', heartRate, heartRateUnit: '/min' },
+  ...more,
+})
+const statuses = ({ items }: { items: { status: string }[] }) => items.map(({ status }) => status)
+
+describe('a batch of measurements', () => {
+  let patient: Patient
+  let carePlanId: string
+  before(async () => {
+    patient = await newPatient()
+    carePlanId = await newPlan(patient)
+  })
+
+  const send = (items: unknown[], headers: Record<string, string> = {}, who = patient) =>
+    who.call('POST', `/ehr/${patient.ehrId}/procedure/batch`, { items }, headers)
+  const inPlan = (items: Item[]) => items.map((item) => ({ carePlanId, ...item }))
+
+  it('stores each kind as its own operation does: same record, history and audit', async () => {
+    const since = new Date()
+    const some = MEASUREMENTS.map((kind) => ({ kind, body: fc.sample(validMeasurement(kind), 1)[0] ?? {} }))
+    const sent = inPlan(some.map(({ kind, body }) => ({ ...body, kind: kind.path })))
+    const answer = ok(await send(sent))
+    assert.deepEqual([answer.stored, answer.known, answer.refused], [sent.length, 0, 0])
+    const created = (await auditOf(patient.ehrId, since)).filter((entry) => entry.startsWith('create'))
+    assert.deepEqual(created.sort(), MEASUREMENTS.map(({ name }) => `create ${name} done`).sort())
+    for (const [i, { kind, body }] of some.entries()) {
+      const { id, href, warnings } = answer.items[i]
+      const shown = ok(await patient.call('GET', href))
+      const path = `/ehr/${patient.ehrId}/procedure/${kind.path}`
+      const alone = ok(await patient.call('POST', path, { ...body, carePlanId }), 201)
+      const own = ['id', 'compositionId', 'links', 'createdAt', 'updatedAt']
+      const values = (record: Item) => Object.entries(record).filter(([name]) => !own.includes(name))
+      assert.deepEqual(values(shown), values(alone))
+      assert.deepEqual([shown.id, shown.warnings], [id, warnings])
+      assert.equal(ok(await patient.call('GET', `${href}/history`)).items[0].action, 'create')
+      const found = await classesOf(patient).get(kind.name, id).expect(200)
+      assert.equal(found.body.carePlanId, carePlanId)
+    }
+  })
+
+  it('answers each on its own, naming all that is wrong with it', async () => {
+    const other = await newPatient()
+    const closed = await newPlan(patient)
+    ok(await patient.call('POST', `careplan/${closed}/close`, {}))
+    const answer = ok(
+      await send([
+        ...inPlan([
+          rate(61),
+          rate(1000, { heartRateUnit: 'C', timestamp: '1899-12-31T23:59:59Z' }),
+          rate(62, { kind: 'pulse' }),
+          rate(63, { timestamp: '2026-03-01T08:30:00', surprise: 1 }),
+          rate(230),
+          {
+            kind: 'bloodpressure',
+            timestamp,
+            systolic: 80,
+            systolicUnit: 'mmHg',
+            diastolic: 120,
+            diastolicUnit: 'mmHg',
+          },
+        ]),
+        rate(64, { carePlanId: closed }),
+        rate(65, { carePlanId: await newPlan(other) }),
+        rate(66, { carePlanId, ehrId: other.ehrId }),
+        {},
+      ]),
+    )
+    const said = answer.items.map(
+      ({ status, code, errors }: { status: string; code: string; errors: Item[] }) =>
+        [status, code, ...errors.map(({ path, code }) => `${path} ${code}`)].filter(Boolean).join(', '),
+    )
+    assert.deepEqual(said, [
+      'stored',
+      'refused, rule-violated, body.items.1.timestamp range, body.items.1.heartRateUnit unit',
+      'refused, invalid-input, body.items.2.kind enum',
+      'refused, invalid-input, body.items.3.surprise unknown, body.items.3.timestamp format',
+      'stored',
+      'refused, rule-violated, body.items.5.diastolic order',
+      'refused, rule-violated, body.items.6.carePlanId closed',
+      'refused, not-found, body.items.7.carePlanId not-found',
+      'refused, invalid-input, body.items.8.ehrId unknown',
+      'refused, invalid-input, body.items.9.kind required',
+    ])
+    assert.equal(answer.items[4].warnings[0].code, 'unusual')
+    assert.equal(ok(await other.call('GET', `/ehr/${other.ehrId}/procedure/heartrate`)).items.length, 0)
+  })
+
+  it('knows what was stored before, in it or in whatever way, also when it was corrected since', async () => {
+    const own = inPlan([rate(71), rate(71), rate(71, { comment: 'sent again' }), rate(71), rate(71)])
+    const first = ok(await send(own))
+    assert.deepEqual(statuses(first), ['stored', 'known', 'known', 'known', 'known'])
+    assert.equal(new Set(first.items.map(({ id }: Item) => id)).size, 1)
+    const spelled = inPlan([
+      rate(71, { heartRateUnit: 'bpm' }),
+      rate(71, { deviceId: 'other watch' }),
+      rate(72),
+    ])
+    assert.deepEqual(statuses(ok(await send(spelled))), ['known', 'stored', 'stored'])
+    const { href, id } = first.items[0]
+    const { kind: _, ...corrected } = rate(75)
+    ok(await patient.call('PUT', href, corrected))
+    const { body } = await classesOf(patient).put('HeartRate', id, { heartRate: 76 }).expect(200)
+    assert.ok(body.updatedAt)
+    assert.deepEqual(statuses(ok(await send(inPlan([rate(71), rate(76)])))), ['known', 'stored'])
+    const { kind: __, ...alone } = rate(77)
+    ok(await patient.call('POST', 'procedure/heartrate', { ...alone, carePlanId }), 201)
+    await classesOf(patient)
+      .post('HeartRate', {
+        ...alone,
+        carePlanId,
+        heartRate: 78,
+        timestamp: { __type: 'Date', iso: timestamp },
+      })
+      .expect(201)
+    assert.deepEqual(statuses(ok(await send(inPlan([rate(77), rate(78)])))), ['known', 'known'])
+  })
+
+  it('stores once what comes twice at the same time, and what a repeated request brings', async () => {
+    const items = inPlan(Array.from({ length: 20 }, (_, i) => rate(81 + i)))
+    const answers = await Promise.all(Array.from({ length: 6 }, () => send(items)))
+    assert.equal(
+      answers.reduce((sum, answer) => sum + ok(answer).stored, 0),
+      items.length,
+    )
+    const key = { 'idempotency-key': `batch-${patient.ehrId}` }
+    const once = [{ ...rate(120), carePlanId }]
+    const first = ok(await send(once, key))
+    assert.deepEqual(ok(await send(once, key)), first)
+    assert.equal(first.stored, 1)
+    refused(await send([{ ...rate(121), carePlanId }], key), 422, 'idempotency-key-reused')
+  })
+
+  it('is for those who write the plans, and takes 1 to 1,000', async () => {
+    const [reader, writer, stranger] = [await newPerson(), await newPerson(), await newPerson()]
+    await letIn(carePlanId, reader, 'read')
+    await letIn(carePlanId, writer, 'write')
+    const items = inPlan([rate(131)])
+    refused(await send(items, {}, stranger as Patient), 404, 'not-found')
+    refused(await send([{}], {}, stranger as Patient), 404, 'not-found')
+    refused(await send(items, {}, reader as Patient), 403, 'forbidden')
+    const elsewhere = { ...rate(132), carePlanId: await newPlan(patient) }
+    assert.deepEqual(statuses(ok(await send([...items, elsewhere], {}, writer as Patient))), [
+      'stored',
+      'refused',
+    ])
+    const many = (count: number) => send(inPlan(Array.from({ length: count }, (_, i) => rate(40 + i / 100))))
+    assert.equal(ok(await many(1000)).stored, 1000)
+    refused(await many(1001), 400, 'invalid-input')
+    refused(await many(0), 400, 'invalid-input')
+    const kept = await service.db.collection('HeartRate').countDocuments({ carePlanId: elsewhere.carePlanId })
+    assert.equal(kept, 0)
+  })
+})
