@@ -14,6 +14,7 @@ import {
   unlike,
 } from './harness/care/examples.ts'
 import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
+import { TRIED } from './harness/care/tried.ts'
 import { classesOf, moment } from './harness/clients/class-client.ts'
 import { type Answer, ok } from './harness/clients/path-client.ts'
 import type { Person } from './harness/people/people.ts'
@@ -72,7 +73,7 @@ function kindOf(name: ClassName): Kind {
 export const kinds = Object.fromEntries(SHARED.map((name) => [name, kindOf(name)])) as Record<ClassName, Kind>
 
 export type KindName = ClassName
-export const KIND_NAMES = SHARED
+export const KIND_NAMES = SHARED.filter((name) => TRIED.includes(name))
 /** Those with a status. */
 export const PARTS = ['CarePlan', 'Goal', 'Task'] as const
 

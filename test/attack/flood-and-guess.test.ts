@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { password } from '../harness/people/people.ts'
 import { startSmtp } from '../harness/people/smtp.ts'
 import { databaseUri } from '../harness/run.ts'
@@ -9,11 +8,9 @@ import {
   clientOf,
   newDataDir,
   type ServiceProcess,
-  startProcess,
   startServing,
   stopProcess,
 } from '../harness/service/process.ts'
-import { until } from '../harness/until.ts'
 
 const many = 12
 /** Calls of one operation from one address, as the service is told here. */
@@ -82,32 +79,4 @@ describe('attack: whoever asks without end', function suite() {
       }
       assert.equal(await refusals(paths, named), many - allowed)
     })
-
-  it('sends one person five mails an hour at most', async () => {
-    const to = 'flood-0@example.org'
-    const received = () => smtp.received.filter((text) => text.includes(to)).length
-    // Past the limits: as if many addresses asked.
-    const proxies = await startProcess({
-      ...{ SMTP_URL: smtp.url, LOG_LEVEL: 'warn', LOGIN_ATTEMPTS: '1000', ACCOUNT_LOGIN_ATTEMPTS: '1000' },
-    })
-    try {
-      await proxies.ready
-      const register = (email: string) =>
-        fetch(`${proxies.url}/auth/account/register/password`, {
-          method: 'POST',
-          headers: { 'content-type': 'application/json' },
-          body: JSON.stringify({ email, password, termsAccepted: true }),
-        })
-      const before = received()
-      for (let i = 0; i < 10; i++) {
-        await register(to)
-        await sleep(100)
-      }
-      await until(() => received() - before >= 5)
-      await sleep(1_000)
-      assert.equal(received() - before, 5)
-    } finally {
-      await stopProcess(proxies)
-    }
-  })
 })

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { exampleOf } from '../../../path-api/documentation/example.ts'
 import type { Access } from '../../../path-api/operation/access.ts'
-import { CLASS_NAMES, type ClassName, classes, classKind } from '../../../records/kinds.ts'
+import { type ClassName, classes, classKind } from '../../../records/kinds.ts'
 import { type CallerName, type Cast, callers, type Ids, newCast, verdictOf } from '../../harness/care/cast.ts'
 import { unlike } from '../../harness/care/examples.ts'
+import { TRIED } from '../../harness/care/tried.ts'
 import { keys, request } from '../../harness/service/service.ts'
 import { isFullSize } from '../../harness/size.ts'
 
@@ -37,7 +38,7 @@ function rowsOf(className: ClassName): [string, Row][] {
     registeredIn === 'either' ? [[`${className} of the EHR`, row(inEhr, ['ehrId'])]] : []
   return [[className, row(inPlan)], ...ofEhr]
 }
-const rows: Record<string, Row> = Object.fromEntries(CLASS_NAMES.flatMap(rowsOf))
+const rows: Record<string, Row> = Object.fromEntries(TRIED.flatMap(rowsOf))
 
 /** Whether no row before it has the same rules. */
 const isFirstOfItsKind = (row: Row): boolean =>

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
 import { sweepRemovals } from '../../../records/ehrs/removal/removal.ts'
-import { CLASS_NAMES, contents } from '../../../records/kinds.ts'
+import { contents } from '../../../records/kinds.ts'
 import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
 import { exampleObject, placeOf } from '../../harness/care/examples.ts'
+import { TRIED } from '../../harness/care/tried.ts'
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
 import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
@@ -71,7 +72,7 @@ describe('the work of the database for every class', () => {
     ids = { ...plan, goalId: objectId }
   })
 
-  for (const name of CLASS_NAMES)
+  for (const name of TRIED)
     it(`finds each ${name} by what it is registered in`, async () => {
       const { post, get, list } = classesOf(user)
       const where = placeOf(name, ids)

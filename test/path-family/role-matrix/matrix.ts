@@ -25,12 +25,13 @@ import {
   pathOfOne,
   unlike,
 } from '../../harness/care/examples.ts'
+import { isTried } from '../../harness/care/tried.ts'
 import { call, ok } from '../../harness/clients/path-client.ts'
 import type { Person } from '../../harness/people/people.ts'
 
 const ofEhrs = table.filter(({ path }) => /^\/(ehr|med)\b/.test(path))
 const isOpen = ({ access }: Operation): boolean => access === 'public' || access === 'optional'
-const operations = ofEhrs.filter((operation) => !isOpen(operation))
+const operations = ofEhrs.filter((operation) => !isOpen(operation) && isTried(operation))
 
 /** What is closed or gone cannot be closed or deleted again, and who takes part is what this is about. */
 const happensOnce = ({ method, path }: Operation): boolean =>
