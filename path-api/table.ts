@@ -30,6 +30,7 @@ import { registration } from './resources/registration.ts'
 import { relations } from './resources/relation.ts'
 import { session } from './resources/session.ts'
 import { tasks } from './resources/task.ts'
+import { archetypes, templates } from './resources/template.ts'
 
 /** Every operation of the path family: the router, the OpenAPI document and the contract tests are made from it. */
 export const table: readonly Operation[] = [
@@ -64,4 +65,6 @@ export const table: readonly Operation[] = [
   ...conditions,
   ...carePlanHistory,
   ...carePlanTemplates,
+  ...templates,
+  ...archetypes,
 ]

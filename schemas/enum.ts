@@ -126,12 +126,12 @@ export const AccountStateEnum = oneOf(
   'ACTIVATION_PENDING until the address is confirmed; DISABLED by an administrator',
 )
 
-const ACCOUNT_ROLES = ['admin'] as const
+export const ACCOUNT_ROLES = ['admin', 'modeller'] as const
 
 /** What a person is for the service as a whole; what they are for an EHR stands in the EHR's roles. */
 export type AccountRole = (typeof ACCOUNT_ROLES)[number]
 
-export const AccountRoleEnum = oneOf(ACCOUNT_ROLES, 'admin administers accounts')
+export const AccountRoleEnum = oneOf(ACCOUNT_ROLES, 'admin administers accounts; modeller changes templates')
 
 export const GenderEnum = oneOf(['MALE', 'FEMALE'], 'Gender')
 

@@ -13,6 +13,7 @@ import { Compared } from '../records/measurements/compared.ts'
 import { AdverseReaction } from '../records/of-ehr/adverse-reaction.ts'
 import { Device } from '../records/of-ehr/device.ts'
 import { KnownRecords } from '../records/of-ehr/known-records.ts'
+import { Templates } from '../records/openehr/templates/templates.ts'
 import { ledger } from '../records/profiles/owner/ledger.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
 import { TextPacks } from '../records/questionnaires/text-packs.ts'
@@ -42,6 +43,7 @@ export interface RecordServices {
     | 'reactions'
     | 'devices'
     | 'textPacks'
+    | 'templates'
     | 'batches'
     | 'recordsOf'
   >
@@ -61,19 +63,23 @@ export async function openRecords(
   const oldEntries = removeOldEntries(db, config, log)
   const records: Records = { client, db, clock, audit, contents, recentRemovals: new RecentRemovals() }
   const ehrs = new Ehrs(records)
-  const templates = new CarePlanTemplates(jsonFilesIn(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
+  const planTemplates = new CarePlanTemplates(jsonFilesIn(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
   const textPacks = new TextPacks(jsonFilesIn(config.textPacks, 'TEXT_PACKS'))
-  const carePlans = new CarePlans(records, ehrs, sendMail, templates)
+  const carePlans = new CarePlans(records, ehrs, sendMail, planTemplates)
   const events = new Events(records, carePlans.holders)
   const reactions = new KnownRecords(records, AdverseReaction, carePlans.holders)
   const devices = new KnownRecords(records, Device, carePlans.holders)
-  const own = { profiles: new Profiles(records), ehrs, carePlans, events, reactions, devices, textPacks }
-  const given = [events, reactions, devices, ...Object.values(carePlans.of)]
-  const registered = registeredRecords(records, carePlans.holders, given)
+  const templates = new Templates(records)
+  const given = { events, reactions, devices }
+  const own = { ...given, profiles: new Profiles(records), ehrs, carePlans, templates, textPacks }
+  const kept = [...Object.values(given), ...Object.values(carePlans.of)]
+  const registered = registeredRecords(records, carePlans.holders, kept)
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as Registered<TObject, string>
   const batches = new Batches(records, carePlans.holders, recordsOf)
   const services = { ...own, batches, recordsOf: recordsOf as Services['recordsOf'] }
-  const needed = [own.profiles, carePlans, ...registered.values()].flatMap((service) => service.indexes())
+  const needed = [own.profiles, carePlans, templates, ...registered.values()].flatMap((service) =>
+    service.indexes(),
+  )
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed])
   const changes = periodically(
     SECOND_MS,

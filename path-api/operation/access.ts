@@ -73,6 +73,13 @@ export const rules = {
       throw new ServiceError('Forbidden', { detail: 'Only administrators may do this.' })
     },
   },
+  modeller: {
+    who: 'accounts with the role modeller',
+    permits: ({ roles }) => {
+      if (roles.includes('modeller')) return true
+      throw new ServiceError('Forbidden', { detail: 'Only accounts with the role modeller may do this.' })
+    },
+  },
 } satisfies Record<string, Rule>
 
 /** `public` looks at no token at all; `optional` needs none but honours one (and refuses a bad one). */

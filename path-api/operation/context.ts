@@ -15,6 +15,8 @@ interface RequestFacts<A extends Access> {
   /** The client's address, as `trust proxy` sees it. */
   address: string
   userAgent: string
+  /** Of the media types of the answer the one that the client likes best. */
+  accepted: string
   /** The versions that the client accepts to overwrite, as `If-Match` names them; the store compares and sets. */
   expected: Expected
   /** Whether the client wants to make something new only: `If-None-Match: *`. */

@@ -13,6 +13,7 @@ import type { Batches } from '../../records/measurements/batches.ts'
 import type { AdverseReaction } from '../../records/of-ehr/adverse-reaction.ts'
 import type { Device } from '../../records/of-ehr/device.ts'
 import type { KnownRecords } from '../../records/of-ehr/known-records.ts'
+import type { Templates } from '../../records/openehr/templates/templates.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { TextPacks } from '../../records/questionnaires/text-packs.ts'
 import type { Key, Range, Writing } from '../../records/registered/registered.ts'
@@ -69,6 +70,8 @@ export interface Services {
   /** The care plans of the EHRs, with their goals and tasks. */
   carePlans: CarePlans
   events: Events
+  /** The operational templates, and the archetypes that they are made of. */
+  templates: Templates
   /** The texts of the questionnaires. */
   textPacks: TextPacks
   reactions: KnownRecords<typeof AdverseReaction.schema, 'ofEhr'>

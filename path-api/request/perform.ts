@@ -78,11 +78,15 @@ const timely = (
 ): Operation['handle'] =>
   method === 'get' ? (input, context) => inTime(deadlineMs, async () => handle(input, context)) : handle
 
+/** The media types of an operation's answer. */
+const offeredBy = ({ reply: [, body] }: Operation): string[] =>
+  body instanceof Raw ? [...body.types] : ['application/json']
+
 /** @throws NotAcceptable */
-function requireAcceptable(request: Request, { reply: [, body] }: Operation): void {
+function requireAcceptable(request: Request, operation: Operation): void {
   const { accept } = request.headers
-  if (body === undefined || accept === undefined || accept.includes('*/*')) return
-  const offered = body instanceof Raw ? [...body.types] : ['application/json']
+  if (operation.reply[1] === undefined || accept === undefined || accept.includes('*/*')) return
+  const offered = offeredBy(operation)
   if (!request.accepts(offered)) {
     throw new ServiceError('NotAcceptable', { detail: `This operation answers ${offered.join(' or ')}.` })
   }
@@ -126,7 +130,8 @@ function factsOf({ request, requestId }: Exchange, operation: Operation) {
     throw new ServiceError('PreconditionRequired')
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
   const createOnly = operation.creates === true && wantsNew(request.headers['if-none-match'])
-  return { requestId, address: request.ip ?? '', userAgent, expected, createOnly }
+  const accepted = request.accepts(offeredBy(operation)) || ''
+  return { requestId, address: request.ip ?? '', userAgent, expected, createOnly, accepted }
 }
 
 function samenessOf(

@@ -1,6 +1,6 @@
 import type { ClientSession } from 'mongodb'
 import type { Account, AccountUpdate } from '../../schemas/account.ts'
-import type { AccountRole, AccountState } from '../../schemas/enum.ts'
+import { ACCOUNT_ROLES, type AccountRole, type AccountState } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { directRoles, setRole } from '../ehrs/rights/roles.ts'
 import type { Expected } from '../store/decisions.ts'
@@ -108,7 +108,7 @@ export class Accounts {
   async #shown(users: readonly User[]): Promise<Account[]> {
     const ids = users.map(({ _id }) => _id)
     const [roles, pending] = await Promise.all([
-      directRoles(this.#parts.database, ids, ['admin']),
+      directRoles(this.#parts.database, ids, ACCOUNT_ROLES),
       this.#parts.emailChanges.pending(ids),
     ])
     return users.map((user) =>
@@ -140,7 +140,8 @@ export class Accounts {
     }
     if (disabled !== undefined) Object.assign(set, permissionsOf(mvUid, disabled))
     await usersOf(this.#db).updateOne({ _id: mvUid }, { $set: set, $unset: unset }, { session })
-    if (roles) await setRole(database, session, mvUid, 'admin', roles.includes('admin'))
+    if (roles)
+      for (const role of ACCOUNT_ROLES) await setRole(database, session, mvUid, role, roles.includes(role))
     const changed = [
       ...Object.keys(set).filter((key) => !['version', '_updated_at'].includes(key)),
       ...Object.keys(unset),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { setRole } from '../../../records/ehrs/rights/roles.ts'
+import type { AccountRole } from '../../../schemas/enum.ts'
 import type { Grant } from '../../../schemas/login.ts'
 import { type Answer, call } from '../clients/path-client.ts'
 import { keys, request, service } from '../service/service.ts'
@@ -53,11 +54,14 @@ export async function logInAs(email: string, secret = password): Promise<Person>
   return as(body, email, secret)
 }
 
-export async function newAdmin(): Promise<Person> {
+export const newAdmin = (): Promise<Person> => newHolder('admin')
+
+/** Somebody who holds a role of the service as a whole. */
+export async function newHolder(role: AccountRole): Promise<Person> {
   const person = await newPerson()
   const database = { client: service.client, db: service.db }
   await service.client.withSession((session) =>
-    session.withTransaction(() => setRole(database, session, person.mvUid, 'admin', true)),
+    session.withTransaction(() => setRole(database, session, person.mvUid, role, true)),
   )
   return person
 }

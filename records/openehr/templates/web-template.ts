@@ -1,0 +1,274 @@
+import {
+  type AttributeConstraint,
+  labelOf,
+  nodeIdOf,
+  type ObjectConstraint,
+  type Template,
+  termOf,
+} from '../opt/constraints.ts'
+import { rmClass } from '../rm/classes.ts'
+import { inputsOf, type WebInput } from './inputs.ts'
+
+/** A node of a web template: what a form asks for, by the path at which AQL finds it. */
+export interface WebNode {
+  id: string
+  name: string
+  localizedName?: string
+  rmType: string
+  nodeId?: string
+  min: number
+  /** -1: as many as one likes. */
+  max: number
+  localizedNames?: Record<string, string>
+  localizedDescriptions?: Record<string, string>
+  aqlPath: string
+  annotations?: Record<string, string>
+  inputs?: WebInput[]
+  /** Said by the circumstances rather than by who fills in a form. */
+  inContext?: true
+  children?: WebNode[]
+}
+
+export interface WebTemplate {
+  templateId: string
+  version: '2.3'
+  defaultLanguage: string
+  languages: string[]
+  tree: WebNode
+}
+
+/** Structures that forms do not show: their members stand in their place. */
+const HIDDEN = new Set(['HISTORY', 'ITEM_TREE', 'ITEM_LIST', 'ITEM_SINGLE', 'ITEM_TABLE'])
+
+/** The template as a tree for forms, in the format that openEHR servers share. */
+export function webTemplateOf(template: Template): WebTemplate {
+  const { templateId, language } = template
+  const tree = { ...nodeOf(template.root, '', language), min: 1, max: 1 }
+  return { templateId, version: '2.3', defaultLanguage: language, languages: [language], tree }
+}
+
+/** `Blood pressure (sitting)` -> `blood_pressure_sitting` */
+const idOf = (name: string): string =>
+  name
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}.-]+/gu, '_')
+    .replaceAll(/^_+|_+$/g, '')
+    .replace(/^(?=\d)/, 'a') || 'id'
+
+function nodeOf(node: ObjectConstraint, path: string, language: string): WebNode {
+  const name = labelOf(node) || node.rmType.toLowerCase()
+  const { description, comment } = termOf(node, node.nodeId) ?? {}
+  const children = rmClass(node.rmType)?.isA.has('DATA_VALUE') ? [] : childrenOf(node, path, language)
+  return {
+    id: idOf(name),
+    name,
+    localizedName: name,
+    rmType: node.rmType,
+    ...(nodeIdOf(node) && { nodeId: nodeIdOf(node) }),
+    min: node.occurrences.lower ?? 0,
+    max: node.occurrences.upper ?? -1,
+    localizedNames: { [language]: name },
+    ...(description !== undefined && { localizedDescriptions: { [language]: description } }),
+    aqlPath: path,
+    ...(comment && { annotations: { comment } }),
+    ...(children.length > 0 && { children: distinct(children) }),
+  }
+}
+
+/** Of several with the same id the later ones are counted: `event`, `event2`. */
+function distinct(nodes: WebNode[]): WebNode[] {
+  const seen = new Map<string, number>()
+  return nodes.map((node) => {
+    const count = (seen.get(node.id) ?? 0) + 1
+    seen.set(node.id, count)
+    return count === 1 ? node : { ...node, id: `${node.id}${count}` }
+  })
+}
+
+/** What stands below a node: what the template constrains, and what the model always asks for. */
+function childrenOf(node: ObjectConstraint, path: string, language: string): WebNode[] {
+  const constrained = node.attributes
+    .filter(({ name }) => name !== 'name')
+    .map((attribute) => (attribute.name === 'ism_transition' ? together(attribute) : attribute))
+    .flatMap((attribute) => attribute.children.flatMap((child) => shown(attribute, child, path, language)))
+  const have = new Set(constrained.map(({ aqlPath }) => aqlPath))
+  return [...constrained, ...contextOf(node.rmType, path).filter(({ aqlPath }) => !have.has(aqlPath))]
+}
+
+/** The transitions of a state machine are one node, whose codes are those of all. */
+function together(attribute: AttributeConstraint): AttributeConstraint {
+  const [first, ...others] = attribute.children
+  if (first === undefined || others.length === 0) return attribute
+  const codesOf = (node: ObjectConstraint, name: string): ObjectConstraint[] =>
+    node.attributes
+      .find((one) => one.name === name)
+      ?.children[0]?.attributes.flatMap(({ children }) => children) ?? []
+  const attributes = first.attributes.map((one) => {
+    const codes = attribute.children.flatMap((node) =>
+      codesOf(node, one.name).flatMap(({ codes }) => codes?.list ?? []),
+    )
+    const children = one.children.map((value) => withCodes(value, [...new Set(codes)]))
+    return { ...one, children }
+  })
+  return { ...attribute, children: [{ ...first, nodeId: '', attributes }] }
+}
+
+const withCodes = (value: ObjectConstraint, list: string[]): ObjectConstraint => ({
+  ...value,
+  attributes: value.attributes.map((attribute) => ({
+    ...attribute,
+    children: attribute.children.map((child) =>
+      child.codes ? { ...child, codes: { ...child.codes, list } } : child,
+    ),
+  })),
+})
+
+function shown(
+  attribute: AttributeConstraint,
+  child: ObjectConstraint,
+  path: string,
+  language: string,
+): WebNode[] {
+  const place = `${path}/${attribute.name}${predicateOf(attribute, child)}`
+  const type = child.rmType
+  if (child.slot || child.primitive) return []
+  if (HIDDEN.has(type) || isOnlyEvent(attribute, child)) return childrenOf(child, place, language)
+  if (type === 'ELEMENT') return [elementOf(child, place, language)]
+  if (type === 'EVENT_CONTEXT' || type === 'ISM_TRANSITION')
+    return [{ ...nodeOf(child, place, language), id: attribute.name, name: attribute.name }]
+  if (rmClass(type)?.isA.has('DATA_VALUE')) return [dataValueOf(attribute, child, place, language)]
+  return [nodeOf(child, place, language)]
+}
+
+/** `[at0004]`; with the name where several nodes of this attribute have the same id. */
+function predicateOf({ children }: AttributeConstraint, child: ObjectConstraint): string {
+  const id = nodeIdOf(child)
+  if (id === '') return ''
+  const shared = children.filter((other) => nodeIdOf(other) === id).length > 1
+  return shared ? `[${id},'${labelOf(child).replaceAll("'", "\\'")}']` : `[${id}]`
+}
+
+const isOnlyEvent = ({ children }: AttributeConstraint, { rmType, occurrences }: ObjectConstraint): boolean =>
+  rmClass(rmType)?.isA.has('EVENT') === true && children.length === 1 && occurrences.upper === 1
+
+/** A value of the model that the template constrains outside of elements. */
+function dataValueOf(
+  { name }: AttributeConstraint,
+  child: ObjectConstraint,
+  path: string,
+  language: string,
+): WebNode {
+  const { rmType } = child
+  const inputs = inputsOf(child, language)
+  return {
+    id: name,
+    name,
+    rmType,
+    min: child.occurrences.lower ?? 0,
+    max: 1,
+    aqlPath: path,
+    ...(inputs.length > 0 && { inputs }),
+    inContext: true,
+  }
+}
+
+/** An element is shown as its value; as a choice when that may be of several types. */
+function elementOf(element: ObjectConstraint, path: string, language: string): WebNode {
+  const nulls = element.attributes.find(({ name }) => name === 'null_flavour')?.children[0]
+  const values = element.attributes.find(({ name }) => name === 'value')?.children ?? []
+  const base = nodeOf(
+    { ...element, attributes: element.attributes.filter(({ name }) => name === 'name') },
+    path,
+    language,
+  )
+  const [only] = values
+  if (only === undefined) return base
+  if (values.length === 1 && nulls === undefined)
+    return { ...base, ...shownValue(only, `${path}/value`, language) }
+  const choiceOf = (child: ObjectConstraint, place: string): WebNode => ({
+    ...base,
+    ...shownValue(child, place, language),
+    id: `${idOf(child.rmType.replace(/^DV_/, ''))}_value`,
+    min: child.occurrences.lower ?? 0,
+    max: 1,
+  })
+  const choices = values.map((one) => choiceOf(one, `${path}/value`))
+  if (nulls) choices.push(choiceOf(nulls, `${path}/null_flavour`))
+  return { ...base, children: distinct(choices) }
+}
+
+/** A value's type, and how it is filled in. */
+function shownValue(
+  value: ObjectConstraint,
+  aqlPath: string,
+  language: string,
+): Pick<WebNode, 'rmType' | 'aqlPath' | 'inputs' | 'children'> {
+  const of = /^DV_INTERVAL<(\w+)>$/.exec(value.rmType)?.[1]
+  if (of === undefined) {
+    const inputs = inputsOf(value, language)
+    return { rmType: value.rmType, aqlPath, ...(inputs.length > 0 && { inputs }) }
+  }
+  const end = (name: 'upper' | 'lower'): WebNode => {
+    const bound = value.attributes.find((attribute) => attribute.name === name)?.children[0]
+    const inputs = inputsOf(bound ?? { ...value, rmType: of, attributes: [] }, language)
+    return { id: name, name, rmType: of, min: 1, max: 1, aqlPath: `${aqlPath}/${name}`, inputs }
+  }
+  return { rmType: value.rmType, aqlPath, children: [end('upper'), end('lower')] }
+}
+
+type InContext = readonly [attribute: string, rmType: string, min: 0 | 1]
+
+const ENTRY: readonly InContext[] = [
+  ['subject', 'PARTY_PROXY', 1],
+  ['language', 'CODE_PHRASE', 1],
+  ['encoding', 'CODE_PHRASE', 1],
+]
+
+/** What the model asks for whatever the template says, by the class. */
+const CONTEXT: Readonly<Record<string, readonly InContext[]>> = {
+  COMPOSITION: [
+    ['category', 'DV_CODED_TEXT', 1],
+    ['composer', 'PARTY_PROXY', 1],
+    ['language', 'CODE_PHRASE', 1],
+    ['territory', 'CODE_PHRASE', 1],
+  ],
+  EVENT_CONTEXT: [
+    ['start_time', 'DV_DATE_TIME', 1],
+    ['setting', 'DV_CODED_TEXT', 1],
+  ],
+  OBSERVATION: ENTRY,
+  EVALUATION: ENTRY,
+  ADMIN_ENTRY: ENTRY,
+  INSTRUCTION: [...ENTRY, ['narrative', 'DV_TEXT', 1], ['expiry_time', 'DV_DATE_TIME', 0]],
+  ACTIVITY: [
+    ['timing', 'DV_PARSABLE', 0],
+    ['action_archetype_id', 'STRING', 1],
+  ],
+  ACTION: [...ENTRY, ['time', 'DV_DATE_TIME', 1]],
+  ISM_TRANSITION: [['transition', 'DV_CODED_TEXT', 0]],
+  EVENT: [['time', 'DV_DATE_TIME', 1]],
+  POINT_EVENT: [['time', 'DV_DATE_TIME', 1]],
+  INTERVAL_EVENT: [
+    ['time', 'DV_DATE_TIME', 1],
+    ['width', 'DV_DURATION', 1],
+    ['math_function', 'DV_CODED_TEXT', 1],
+  ],
+}
+
+const UNCONSTRAINED = { attributes: [], archetype: { id: '', terms: new Map() } }
+
+function contextOf(rmType: string, path: string): WebNode[] {
+  return (CONTEXT[rmType] ?? []).map(([name, type, min]) => {
+    const inputs = inputsOf({ ...UNCONSTRAINED, rmType: type }, '')
+    return {
+      id: name,
+      name,
+      rmType: type,
+      min,
+      max: 1,
+      aqlPath: `${path}/${name}`,
+      ...(inputs.length > 0 && { inputs }),
+      inContext: true,
+    }
+  })
+}

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { readTemplate } from '../../../records/openehr/opt/template.ts'
+import { type WebNode, webTemplateOf } from '../../../records/openehr/templates/web-template.ts'
+import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
+import { corpus, corpusFiles } from '../../harness/corpus.ts'
+import { corpusBytes, sendXml, templateXml } from '../../harness/openehr.ts'
+import { newAdmin, newHolder, newPerson, type Person } from '../../harness/people/people.ts'
+
+const PATH = '/med/knowledge/template'
+
+describe('operational templates', () => {
+  let modeller: Person
+  let reader: Person
+  before(async () => {
+    ;[modeller, reader] = await Promise.all([newHolder('modeller'), newPerson()])
+  })
+
+  const newId = () => `Pressure ${randomUUID()}`
+  const at = (templateId: string) => `${PATH}/${encodeURIComponent(templateId)}`
+  const upload = (xml: string | Buffer, who = modeller) => sendXml(who, 'POST', PATH, xml)
+
+  it('are stored by modellers, read by everybody who is logged in, and removed by modellers', async () => {
+    const templateId = newId()
+    const xml = templateXml(templateId)
+    refused(await upload(xml, reader), 403, 'forbidden')
+    const stored = await upload(xml)
+    const { created_timestamp, ...head } = ok(stored, 201)
+    assert.deepEqual(head, {
+      template_id: templateId,
+      concept: 'Pressure',
+      archetype_id: 'openEHR-EHR-COMPOSITION.encounter_of_tests.v1',
+    })
+    assert.equal(stored.headers.get('location'), at(templateId))
+    const listed: { template_id: string }[] = ok(await reader.call('GET', `${PATH}?limit=1000`))
+    assert.ok(listed.some(({ template_id }) => template_id === templateId))
+    const original = await reader.call('GET', at(templateId), undefined, { accept: 'application/xml' })
+    assert.equal(ok(original), xml)
+    refused(await reader.call('DELETE', at(templateId)), 403, 'forbidden')
+    ok(await modeller.call('DELETE', at(templateId)), 204)
+    refused(await reader.call('GET', at(templateId)), 404, 'not-found')
+    ok(await upload(xml), 201)
+  })
+
+  it('are found however their ids are spaced and capitalised, and are there once', async () => {
+    const templateId = newId()
+    ok(await upload(templateXml(templateId)), 201)
+    refused(await upload(templateXml(templateId)), 409, 'conflict')
+    refused(await upload(templateXml(templateId.toUpperCase().replace(' ', '  '))), 409, 'conflict')
+    assert.equal(ok(await reader.call('GET', at(templateId.toLowerCase()))).templateId, templateId)
+    const twice = await Promise.all([0, 1].map(() => upload(templateXml(`${templateId} twice`))))
+    assert.deepEqual(twice.map(({ status }) => status).sort(), [201, 409])
+  })
+
+  it('are shown as web templates, with the path of each value for AQL', async () => {
+    const templateId = newId()
+    ok(await upload(templateXml(templateId)), 201)
+    const { tree } = ok(await reader.call('GET', at(templateId), undefined, { accept: 'application/json' }))
+    const [observation] = tree.children
+    const [event] = observation.children
+    assert.deepEqual(
+      [tree.id, observation.id, event.id, event.max, event.children[0].id],
+      ['encounter', 'blood_pressure', 'any_event', -1, 'systolic'],
+    )
+    assert.equal(
+      event.children[0].aqlPath,
+      '/content[openEHR-EHR-OBSERVATION.pressure_of_tests.v1]/data[at0001]/events[at0002]/data[at0003]/items[at0004]/value',
+    )
+    assert.deepEqual(event.children[0].inputs[1].list[0].value, 'mm[Hg]')
+  })
+
+  it('tell of the archetypes that they are made of', async () => {
+    const templateId = newId()
+    ok(await upload(templateXml(templateId)), 201)
+    const id = 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1'
+    const listed: { archetype_id: string; templates: string[] }[] = ok(
+      await reader.call('GET', '/med/knowledge/archetype?limit=1000'),
+    )
+    assert.ok(listed.find(({ archetype_id }) => archetype_id === id)?.templates.includes(templateId))
+    const { rm_type, concept, tree } = ok(await reader.call('GET', `/med/knowledge/archetype/${id}`))
+    assert.deepEqual([rm_type, concept, tree.name], ['OBSERVATION', 'Blood pressure', 'Blood pressure'])
+    const systolic = tree.children[0].children[0].children[0].children[0]
+    assert.deepEqual(
+      [systolic.name, systolic.occurrences, systolic.data_types],
+      ['Systolic', '0..1', ['DV_QUANTITY']],
+    )
+    refused(
+      await reader.call('GET', '/med/knowledge/archetype/openEHR-EHR-CLUSTER.none.v1'),
+      404,
+      'not-found',
+    )
+  })
+
+  it('are refused with every fault, and never reach out of themselves', async () => {
+    const bare = '<template xmlns="http://schemas.openehr.org/v1"><concept/></template>'
+    assert.deepEqual(refusedAt(await upload(bare), 400, 'invalid-input').sort(), [
+      'body.concept',
+      'body.definition',
+      'body.template_id.value',
+    ])
+    const strange = templateXml(newId()).replace('<rm_type_name>ELEMENT', '<rm_type_name>ELEPHANT')
+    assert.match(String(refusedAt(await upload(strange), 400, 'invalid-input')), /rm_type_name$/)
+    const entity = '<!DOCTYPE t [<!ENTITY a SYSTEM "file:///etc/passwd">]>'
+    const nested = `${'<a>'.repeat(500)}${'</a>'.repeat(500)}`
+    for (const xml of ['', 'no XML', '<template>', entity + templateXml(newId()), '<t>&a;</t>', nested])
+      refused(await upload(xml), 400, 'malformed-request')
+    refused(await upload(templateXml('a/b')), 400, 'invalid-input')
+    const utf16 = Buffer.from(`\ufeff${templateXml(newId()).replace('utf-8', 'utf-16')}`, 'utf16le')
+    ok(await upload(utf16), 201)
+    const large = await upload(`<template>${' '.repeat(8 * 1024 * 1024)}</template>`)
+    refused(large, 413, 'content-too-large')
+  })
+
+  it('make modellers of those whom administrators say', async () => {
+    const [admin, person] = await Promise.all([newAdmin(), newPerson()])
+    const account = `/auth/account/${person.mvUid}`
+    assert.deepEqual(ok(await admin.call('PUT', account, { roles: ['modeller'] })).roles, ['modeller'])
+    const own = await person.call('PUT', account, { roles: ['modeller', 'admin'] })
+    refused(own, 403, 'forbidden')
+  })
+})
+
+describe('the templates of the corpus', () => {
+  it('are read, and the broken ones refused', function () {
+    for (const directory of ['templates', 'validation/data/templates', 'aql/data/opts'])
+      for (const file of corpusFiles(this, `openehr/${directory}`))
+        assert.ok(readTemplate(corpusBytes(file) as Buffer).templateId, file)
+    for (const file of corpusFiles(this, 'openehr/templates-invalid'))
+      assert.throws(() => readTemplate(corpusBytes(file) as Buffer), { name: 'ServiceError' }, file)
+  })
+
+  it('have the web templates that other servers make of them', function () {
+    const theirs = corpus<{ tree: WebNode }>(this, 'openehr/webtemplates/test_all_types.json')
+    const ours = webTemplateOf(readTemplate(corpusBytes('openehr/templates/Test_all_types.opt') as Buffer))
+    const nodes = (node: WebNode, path = ''): string[] => {
+      const place = `${path}/${node.id}`
+      const line = [place, node.rmType, node.min, node.max, node.aqlPath ?? ''].join(' ')
+      return [line, ...(node.children ?? []).flatMap((child) => nodes(child, place))]
+    }
+    // No template constrains them, and neither the model nor a form asks for them.
+    const known = nodes(theirs.tree).filter((line) => !/\/(activity_id|instruction_id) /.test(line))
+    assert.deepEqual(nodes(ours.tree).sort(), known.sort())
+  })
+})
