@@ -52,8 +52,16 @@ export class Values {
     if (Array.isArray(variants)) return this.of(random.pick(variants), name)
     const isText = this.#takesText(schema)
     if (Array.isArray(schema.examples) && !(isText && this.#options.text) && random.chance(0.4))
-      return random.pick(schema.examples)
+      return this.#placed(random.pick(schema.examples))
     return this.#byType(schema, random.pick([schema.type].flat()))
+  }
+
+  /** An example of a whole record, with what is known in place of its ids. */
+  #placed(example: unknown): unknown {
+    if (typeof example !== 'object' || example === null || Array.isArray(example)) return example
+    const { facts } = this.#options
+    const fields = Object.entries(example)
+    return Object.fromEntries(fields.map(([name, value]) => [name, facts[aliases[name] ?? name] ?? value]))
   }
 
   /** A text without a form of its own. */
