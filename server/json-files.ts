@@ -10,7 +10,7 @@ export function jsonFilesIn(folder: string | undefined, variable: string): JsonF
   if (folder === undefined) return []
   try {
     const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
-    return names.sort().map((name) => ({ name, ...contentOf(join(folder, name)) }))
+    return names.sort().map((name) => ({ name: `${variable}/${name}`, ...contentOf(join(folder, name)) }))
   } catch (error) {
     return [{ name: variable, fault: `cannot be read: ${(error as Error).message}` }]
   }

@@ -156,7 +156,10 @@ describe('care-plan templates', () => {
           assert.match(error.message, /a\.json: .*not in the languages of the name: fr/)
           assert.match(error.message, /b\.json: .*surprise.*durationDays|b\.json: .*durationDays.*surprise/)
           assert.match(error.message, /c\.json: is no JSON/)
-          assert.match(error.message, /d\.json: has the same id as a\.json/)
+          assert.match(
+            error.message,
+            /CARE_PLAN_TEMPLATES\/d\.json: has the same id as CARE_PLAN_TEMPLATES\/a\.json/,
+          )
           assert.match(error.message, /e\.json: cannot be read/)
           return true
         },
