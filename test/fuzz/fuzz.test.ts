@@ -39,7 +39,7 @@ describe('the fuzzer', () => {
   })
 
   it('reaches every operation of the document', () => {
-    const asked = new Set(asks(3, 8_000).map(({ route }) => route))
+    const asked = new Set(asks(3, 16_000).map(({ route }) => route))
     // What needs more than an EHR is asked for seldom until there is some.
     const missing = document.targets.filter(({ method, path }) => !asked.has(`${method} ${path}`))
     assert.deepEqual(

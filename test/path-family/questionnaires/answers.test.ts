@@ -111,6 +111,22 @@ describe('questionnaires', () => {
     assert.deepEqual(body.score, { instrument: 'ACQ-6', value: null, sum: null, answered: 5, control: null })
   })
 
+  it('come in batches, too', async () => {
+    const then = '2026-05-01T08:30:00.000Z'
+    const of = (kind: string, body: object) => ({ kind, carePlanId, timestamp: then, ...body })
+    const items = [
+      of('acq', { version: 5, answers: [2, 2, 2, 2, 2] }),
+      of('dsmq', { answers: DSMQ }),
+      of('acq', { version: 6, answers: [2, 2, 2, 2, 2] }),
+    ]
+    const answer = ok(await patient.call('POST', at('batch'), { items }))
+    assert.deepEqual([answer.stored, answer.refused], [2, 1])
+    assert.equal(answer.items[2].errors[0].path, 'body.items.2.answers')
+    const [{ id, status }] = answer.items
+    assert.deepEqual([status, ok(await patient.call('GET', at('acq', id))).version], ['stored', 5])
+    assert.equal(ok(await patient.call('POST', at('batch'), { items })).known, 2)
+  })
+
   it('never take a score from a client', async () => {
     const places: [string, string, Shown, Shown][] = [
       ['acq', 'Acq', { answers: [1, 1, 1, 1, 1] }, { score: 0 }],
