@@ -12,7 +12,7 @@ import { Passwords } from '../../records/accounts/passwords.ts'
 import { Registrations } from '../../records/accounts/registration.ts'
 import { type RemovalParts, Removals } from '../../records/accounts/removals.ts'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
-import { usersOf } from '../../records/accounts/user/user.ts'
+import { indexUsers, usersOf } from '../../records/accounts/user/user.ts'
 import { ensureEhrOfAccount } from '../../records/ehrs/beginning/of-account.ts'
 import { onRoleChange } from '../../records/ehrs/rights/roles.ts'
 import { createBackground } from '../../records/store/batching/background.ts'
@@ -124,6 +124,7 @@ async function collections({ config, database: { db } }: AccountsOptions, clock:
     unknownAddresses: new UnknownAddresses(db, config.lockoutAttempts, clock),
   }
   for (const each of Object.values(all)) await each.prepare()
+  await indexUsers(db)
   return all
 }
 

@@ -4,6 +4,7 @@ import type { AccountRole, AccountState } from '../../../schemas/enum.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/violation.ts'
 import type { Expected } from '../../store/decisions.ts'
+import { makeIndexes } from '../../store/documents/indexes.ts'
 
 /** An account as Parse Server keeps it, in so far as we look at it. */
 export interface User {
@@ -33,6 +34,15 @@ export interface User {
 }
 
 export const usersOf = (db: Db): Collection<User> => db.collection<User>('_User')
+
+/** Where a user reads what is mailed to them, once they have shown that the address is theirs. */
+export async function mailboxOf(
+  db: Db,
+  mvUid: string,
+): Promise<{ to: string; language: string | undefined } | undefined> {
+  const user = await usersOf(db).findOne({ _id: mvUid, ...inState.ACTIVE })
+  return user ? { to: user.email, language: user.language } : undefined
+}
 
 export const userByEmail = (db: Db, email: string): Promise<User | null> => usersOf(db).findOne({ email })
 
@@ -69,11 +79,15 @@ export function requireVersion({ version }: User, expected: Expected): void {
     throw new ServiceError('PreconditionFailed', { version })
 }
 
+/** Finds soon who waits too long to be activated. */
+export const indexUsers = (db: Db): Promise<void> =>
+  makeIndexes(usersOf(db), [{ key: { emailVerified: 1, _created_at: 1 }, name: 'activation' }])
+
 /** The query for the accounts in a state. */
 export const inState: Record<AccountState, object> = {
   DISABLED: { _rperm: { $size: 0 } },
   ACTIVE: { _rperm: { $not: { $size: 0 } }, emailVerified: true },
-  ACTIVATION_PENDING: { _rperm: { $not: { $size: 0 } }, emailVerified: { $ne: true } },
+  ACTIVATION_PENDING: { _rperm: { $not: { $size: 0 } }, emailVerified: { $in: [false, null] } },
 }
 
 /** The account as its owner and administrators see it. */
