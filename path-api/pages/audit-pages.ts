@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { kinds } from '../../records/kinds.ts'
-import type { AuditEntry } from '../../records/store/audit/trail.ts'
+import { type AuditEntry, scopeIn } from '../../records/store/audit/trail.ts'
 import type { Language } from '../../schemas/code-lists.ts'
 import { id } from '../../schemas/common.ts'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -164,13 +164,14 @@ function records(language: Language, all: Accesses['all'], shown: string) {
 
 function accessPage(language: Language, { items, next, names, own, ehrId, all }: Accesses) {
   const say = (name: string) => wordsFor(language, name)
+  const sayAll = (...names: string[]) => names.map(say).filter(Boolean).join(' ')
   const link = (more: Record<string, string>) =>
     `audit?${new URLSearchParams({ lang: language, ehrId, ...more })}`
   const lines = items.map(
-    ({ at, userId, action, type, outcome, application }) => markup`<tr>
+    ({ at, userId, action, type, outcome, application, ...about }) => markup`<tr>
 <td><time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')}</time></td>
 <th scope="row">${names.get(userId) ?? userId}</th>
-<td>${`${kindWords(type, language)}: ${say(action)} ${say(outcome)}`.trim()}</td><td>${application}</td></tr>`,
+<td>${kindWords(type, language)}: ${sayAll(action, scopeIn(ehrId, about), outcome)}</td><td>${application}</td></tr>`,
   )
   const heads = ['when', 'who', 'what', 'through'].map((name) => markup`<th scope="col">${say(name)}</th>`)
   const older =

@@ -1,4 +1,4 @@
-import { AUDIT_MS } from '../../records/store/audit/trail.ts'
+import { AUDIT_MS, scopeIn } from '../../records/store/audit/trail.ts'
 import { AccessEntry } from '../../schemas/access-entry.ts'
 import { list, pageAs } from '../operation/list.ts'
 
@@ -20,7 +20,7 @@ export const audit = [
         ({ at, userId, application, action, type, ids, outcome, asked = null, requestId, ...about }) => ({
           at: at.toISOString(),
           ...{ userId, application, action, type, ids, outcome, asked, requestId },
-          scope: about.ehrId === ehrId ? ('ehr' as const) : ('readable' as const),
+          scope: scopeIn(ehrId, about),
         }),
       )
     },

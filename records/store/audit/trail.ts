@@ -119,6 +119,10 @@ function signRegularly({ db, key, clock, onFault }: AuditOptions, instance: numb
   }
 }
 
+/** What an entry in an EHR's audit is about: that EHR, or all that the user might read, of which it is one. */
+export const scopeIn = (ehrId: string, entry: Pick<AuditEntry, 'ehrId'>): 'ehr' | 'readable' =>
+  entry.ehrId === ehrId ? 'ehr' : 'readable'
+
 /** How long a look at the audit may take. */
 export const AUDIT_MS = 15_000
 const atLeisure = { maxTimeMS: AUDIT_MS }

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { classesOf } from '../../harness/clients/class-client.ts'
 import { ok } from '../../harness/clients/path-client.ts'
 import { newPerson, type Person, password } from '../../harness/people/people.ts'
 import { request, service } from '../../harness/service/service.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 
-describe('the page that shows a patient who looked at his record', () => {
+describe('the page that shows a patient who looked at their record', () => {
   let browser: Browser
   let context: BrowserContext
   let page: Page
@@ -94,6 +95,23 @@ describe('the page that shows a patient who looked at his record', () => {
     const others = { ehrId: patient.ehrId, userId: nurse.mvUid, action: 'query', type: 'Ehr' }
     assert.equal(await service.db.collection('audit.entries').countDocuments(others), 0)
     assert.doesNotMatch(answer.text, /<script|\son\w+=/i)
+  })
+
+  it('says of what was asked in many records at once that it was', async () => {
+    const [asked, asker] = await Promise.all([newPatient(), newPerson()])
+    await letIn(await newPlan(asked), asker, 'read')
+    for (let i = 0; i < 20; i++) ok(await asker.call('POST', '/ehr', { subjectId: `patient ${i}` }), 201)
+    ok(await asker.call('GET', `/ehr/${asked.ehrId}/careplan`))
+    await classesOf(asker).list('Task', { name: 'nowhere' }).expect(200)
+    const headers = { Authorization: `Bearer ${asked.authToken}` }
+    for (const [lang, expected] of Object.entries({
+      en: ['care plan: looked for', 'task: looked for in all records that this person may read'],
+      nl: ['zorgplan: opgezocht', 'taak: opgezocht in alle dossiers die deze persoon mag inzien'],
+    })) {
+      const { text } = await request().get(`/ehr/audit?lang=${lang}`).set(headers).expect(200)
+      const shown = [...text.matchAll(/<td>([^<:]+: [^<]*)<\/td>/g)].map(([, what]) => what)
+      assert.deepEqual(shown.sort(), expected.sort())
+    }
   })
 
   it('goes on where a page ends', async () => {
