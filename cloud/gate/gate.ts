@@ -1,7 +1,6 @@
 import type { RequestHandler, Response } from 'express'
 import { waitsFor } from '../../records/ehrs/agreement.ts'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
-import { countdown, QUERY_MS, whenOverdue } from '../../records/store/reading/deadline.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { hurry, sharedSchema } from '../parse-server/adapter/request-database.ts'
 
@@ -24,6 +23,7 @@ import {
   plainPath,
   type RequestPart,
 } from './request/part.ts'
+import { timeFor } from './response/deadline.ts'
 import { isAllowed, isOpenToAll } from './routes.ts'
 import { checkAccount, checkChangedAccount } from './write/account.ts'
 import { checkProperties } from './write/properties.ts'
@@ -50,6 +50,12 @@ export function createGate({ open, records, spend, accounts }: GateParts): Reque
     try {
       if (!open) shareSchema(req.config.database)
       const parts = await partsOf(req)
+      const timeLeft = timeFor(
+        res,
+        parts.some((part) => isList(part) || isRetrieval(part)),
+      )
+      if (!timeLeft) return
+      hurry(req.config.database, timeLeft)
       await limit(req, res, parts.length, spend)
       admit(req, parts, { open, serves })
       for (const part of parts) await checkWrite(req, part)
@@ -60,7 +66,6 @@ export function createGate({ open, records, spend, accounts }: GateParts): Reque
         await letRemove(req, records)
         auditAnswer(req, res, asked, records)
       }
-      endInTime(req, parts, res)
       if (queries[0]?.distinct !== undefined)
         res.json(await distinctValues(req, parts[0]?.className ?? '', queries[0]))
       else if (open) next()
@@ -82,16 +87,6 @@ async function limit(
 ): Promise<void> {
   if (parts > 1) await spend('address', counted(ip), res, parts - 1)
   if (auth.user) await spend('account', auth.user.id, res, Math.max(parts, 1))
-}
-
-/** Queries end in time, and their client is told; writes are finished. */
-function endInTime({ config }: ParseRequest, parts: RequestPart[], res: Response): void {
-  if (!parts.some((part) => isList(part) || isRetrieval(part))) return
-  res.once(
-    'close',
-    whenOverdue(QUERY_MS, () => res.status(408).json({ code: code.timeout })),
-  )
-  hurry(config.database, countdown(QUERY_MS))
 }
 
 /** @throws Refusal for who may not ask, and for what nobody may ask */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
 import { plainPath, type RequestPart } from './request/part.ts'
 import { answerUnhandled, speakErrors } from './response/answer.ts'
+import { startDeadline } from './response/deadline.ts'
 
 interface ClassFamilyParts {
   trustProxy: unknown
@@ -20,6 +21,7 @@ export function classFamily(
   parse.set('trust proxy', trustProxy)
   return (req, res) => {
     speakErrors(res)
+    startDeadline(req, res)
     const unhandled = (error?: unknown) => answerUnhandled(error, res, log)
     if (!open && /^\/apps(\/|$)/i.test(req.path)) return unhandled()
     spend('address', counted(req.ip ?? ''), res).then(() => parse(req, res, unhandled), unhandled)

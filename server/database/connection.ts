@@ -4,7 +4,7 @@ import { readOnce } from '../../cloud/parse-server/adapter/read-once.ts'
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
 import type { LastRead } from '../../records/store/announce.ts'
-import { COMMAND_MS, keepDeadlines } from '../../records/store/reading/deadline.ts'
+import { keepDeadlines, QUERY_MS } from '../../records/store/reading/deadline.ts'
 import { type Metrics, observeCommands } from '../telemetry/metrics.ts'
 import { whileServing } from './replica-set.ts'
 
@@ -28,7 +28,7 @@ interface Adapter extends WatchedAdapter, AskedAdapter {
 /** Opens the one connection of the process, for Parse Server and for everything else. */
 export async function openConnection(uri: string, metrics: Metrics): Promise<Connection> {
   const { MongoStorageAdapter, ParseError, toObject } = await loadParseServer()
-  const mongoOptions = { ...whileServing(uri), maxTimeMS: COMMAND_MS }
+  const mongoOptions = { ...whileServing(uri), maxTimeMS: QUERY_MS }
   const adapter: Adapter = new MongoStorageAdapter({ uri, mongoOptions })
   tellRefusals(adapter, ParseError)
   await adapter.connect()

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { type Document, MongoServerError } from 'mongodb'
-import { newPlan } from '../harness/care/by-class-family.ts'
+import { ehrOf, newPlan } from '../harness/care/by-class-family.ts'
 import { classesOf } from '../harness/clients/class-client.ts'
-import { newPerson, type Person } from '../harness/people/people.ts'
+import { logInAs, newPerson, type Person } from '../harness/people/people.ts'
+import { standstill } from '../harness/service/clock.ts'
 import { answering, commandsOf } from '../harness/service/database-commands.ts'
 import { request } from '../harness/service/service.ts'
 
@@ -91,6 +92,48 @@ describe('attack: queries that take long', function suite() {
     )
     for (const reply of late) reply({ ok: 1, cursor: { id: 0, ns: 'x.CarePlan', firstBatch: [] } })
     await list().expect(200)
+  })
+
+  it('are 408 also while who asks is looked up: the session, the roles', async () => {
+    for (const lookedUp of ['_Session', '_Join:users:_Role']) {
+      const { headers } = await newPerson()
+      await standstill(async (pass) => pass(5_001))
+      await answering(
+        (command) => (command.find === lookedUp ? expired() : undefined),
+        async () => {
+          const { status, body } = await classesOf({ headers }).list('CarePlan')
+          assert.deepEqual([status, body.code], [408, 124], lookedUp)
+        },
+      )
+    }
+  })
+
+  it('are answered in time also when that is never known; what was to be written is not written then', async () => {
+    const [unknown, powerless] = await Promise.all([newPerson(), newPerson()])
+    const plan = { ehrId: await ehrOf(unknown), name: 'too late' }
+    const late = await logInAs(unknown.email)
+    await standstill(async (pass) => pass(5_001))
+    let known = () => {}
+    const waits = new Promise<void>((resolve) => {
+      known = resolve
+    })
+    const isLookup = ({ find, filter }: Document) =>
+      filter?._session_token === late.sessionToken ||
+      (find && JSON.stringify(filter).includes(powerless.mvUid) && /^_Join/.test(find))
+    await answering(
+      (command, pass) => (isLookup(command) ? waits.then(pass) : undefined),
+      async () => {
+        const answers = await Promise.all([
+          classesOf(late).list('CarePlan'),
+          classesOf(late).post('CarePlan', plan),
+          classesOf(powerless).list('CarePlan'),
+        ])
+        for (const { status, body } of answers) assert.deepEqual([status, body.code], [408, 124])
+        known()
+        const { body } = await classesOf(late).list('CarePlan', { name: plan.name }).expect(200)
+        assert.deepEqual(body.results, [])
+      },
+    )
   })
 
   it('are answered once when the database fails, while the audit still waits', async () => {

@@ -32,6 +32,9 @@ export function speakErrors(res: Response): void {
   res.end = end as typeof res.end
 }
 
+/** Whether there is an answer already, of which nothing more can be changed. */
+export const isAnswered = (res: Response): boolean => stateOf(res).given
+
 /** Has the answer wait for `work`, which sees it. */
 export function beforeAnswer(res: Response, work: BeforeAnswer): void {
   stateOf(res).before = work

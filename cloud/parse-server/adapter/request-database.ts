@@ -20,7 +20,7 @@ export function sharedSchema<Schema>(): (database: RequestDatabase<Schema>) => v
   }
 }
 
-/** Has the queries of one request end in time. @param timeLeft asked before each of them */
+/** Gives the reads of one request their time; who asks has been looked up by then, in that of any read. @param timeLeft asked before each of them */
 export function hurry(database: { adapter: object }, timeLeft: () => number): void {
   database.adapter = Object.create(database.adapter, { _maxTimeMS: { get: timeLeft } })
 }

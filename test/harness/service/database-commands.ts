@@ -33,14 +33,15 @@ export async function commandsOf(
   return commands
 }
 
-/** Does work while `reply` answers commands in the database's place; what it leaves undefined goes there. */
+/** Does work while `reply` answers commands in the database's place; what it leaves undefined, or passes on, goes there. */
 export async function answering(
-  reply: (command: Document) => Promise<unknown> | undefined,
+  reply: (command: Document, pass: () => unknown) => Promise<unknown> | undefined,
   work: () => PromiseLike<unknown>,
 ): Promise<void> {
   const { command: send } = Connection.prototype
   Connection.prototype.command = function (namespace, command, ...more) {
-    return reply(command) ?? send.call(this, namespace, command, ...more)
+    const pass = () => send.call(this, namespace, command, ...more)
+    return reply(command, pass) ?? pass()
   }
   try {
     await work()
