@@ -66,7 +66,10 @@ const audit = await openAudit({
   clock,
   onFault: (fault) => process.stderr.write(`${fault}\n`),
 })
-const records = { client, db, clock, audit, contents, recentRemovals: new RecentRemovals() }
+const records = {
+  ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals() },
+  tellOfPendingEhr: async () => {},
+}
 const resource = {
   collection: 'Pressure',
   schema: Pressure,

@@ -61,7 +61,11 @@ export async function openRecords(
   const onFault = (err: unknown) => log.error({ err }, 'The heads of the audit could not be signed')
   const audit = await openAudit({ db, key: config.auditKey, clock, onFault })
   const oldEntries = removeOldEntries(db, config, log)
-  const records: Records = { client, db, clock, audit, contents, recentRemovals: new RecentRemovals() }
+  const records: Records = {
+    ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals() },
+    tellOfPendingEhr: (mvUid, session) =>
+      sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
+  }
   const ehrs = new Ehrs(records)
   const planTemplates = new CarePlanTemplates(jsonFilesIn(config.carePlanTemplates, 'CARE_PLAN_TEMPLATES'))
   const textPacks = new TextPacks(jsonFilesIn(config.textPacks, 'TEXT_PACKS'))

@@ -10,6 +10,7 @@ import { allowedRoutes } from '../cloud/gate/routes.ts'
 import { loadParseServer } from '../cloud/parse-server/internals.ts'
 import { startParse } from '../cloud/parse-server/start.ts'
 import { registerFunctions, registerTriggers } from '../cloud/register.ts'
+import { mailboxOf } from '../records/accounts/user/user.ts'
 import { startUpkeep } from '../records/ehrs/upkeep.ts'
 import { type RateLimits, rateLimiter } from '../records/limits/rate-limits.ts'
 import type { LastRead } from '../records/store/announce.ts'
@@ -102,7 +103,10 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   const { client, db } = database
 
   const spend = await rateLimiter(db, rateLimits(config))
-  const mails = await openMailQueue(db, { transport: createTransport(config, log), spend, log, metrics })
+  const mails = await openMailQueue(db, {
+    ...{ transport: createTransport(config, log), spend, log, metrics },
+    mailboxOf: (mvUid) => mailboxOf(db, mvUid),
+  })
   onStop(() => mails.close())
   const { records, services, close } = await openRecords(database, config, log, sendMailBy(mails))
   onStop(close)

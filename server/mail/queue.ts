@@ -14,7 +14,7 @@ import type { Transport } from './transport.ts'
 
 /** A mail as its sender knows it: a template, the language of its reader, and the values that it names. */
 interface Mail {
-  to: string
+  to: string | { mvUid: string }
   template: TemplateName
   language?: string | undefined
   data: Record<string, string>
@@ -44,7 +44,10 @@ interface Post {
   spend: Spend
   log: Log
   metrics: Metrics
+  mailboxOf(mvUid: string): Promise<{ to: string; language: string | undefined } | undefined>
 }
+
+type Addressed = QueuedMail & { to: string }
 
 /** How long a mail belongs to the instance that took it; after that another one tries. */
 const leaseMs = 60_000
@@ -97,12 +100,14 @@ export const sendMailBy =
 async function sendNext(mails: Collection<QueuedMail>, post: Post): Promise<boolean> {
   const { transport, log, metrics } = post
   const now = Date.now()
-  const mail = await mails.findOneAndUpdate(
+  const taken = await mails.findOneAndUpdate(
     { dueAt: { $lte: new Date(now) } },
     { $set: { dueAt: new Date(now + leaseMs) }, $inc: { attempts: 1 } },
     { sort: { dueAt: 1 }, returnDocument: 'after' },
   )
-  if (!mail) return false
+  if (!taken) return false
+  const mail = await addressed(mails, taken, post)
+  if (!mail) return true
   if (!mail.counted && !(await mayBeSent(mails, mail, post))) return true
   try {
     await transport.send({ to: mail.to, ...render(mail.template, mail.language, mail.data) })
@@ -123,12 +128,30 @@ async function sendNext(mails: Collection<QueuedMail>, post: Post): Promise<bool
   return true
 }
 
+/**
+ * Of a mail to a user the address is found only now: neither what is answered to whoever had it sent nor how long that
+ * takes tells whether there is such a user.
+ */
+async function addressed(
+  mails: Collection<QueuedMail>,
+  mail: QueuedMail,
+  { mailboxOf }: Post,
+): Promise<Addressed | undefined> {
+  const { _id, to } = mail
+  if (typeof to === 'string') return { ...mail, to }
+  const mailbox = await mailboxOf(to.mvUid)
+  if (mailbox) return { ...mail, ...mailbox }
+  await mails.deleteOne({ _id })
+  return undefined
+}
+
 /** What anybody can ask for as often as they like; the reader has five of them, or can ask again later. */
 const onRequest: readonly TemplateName[] = [
   'verify-email',
   'reset-password',
   'account-exists',
   'confirm-address',
+  'pending-ehr',
 ]
 
 /**
@@ -137,7 +160,7 @@ const onRequest: readonly TemplateName[] = [
  */
 async function mayBeSent(
   mails: Collection<QueuedMail>,
-  { _id, to, template }: QueuedMail,
+  { _id, to, template }: Addressed,
   { spend, metrics }: Post,
 ): Promise<boolean> {
   try {

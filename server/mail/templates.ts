@@ -3,6 +3,7 @@ import addressChanged from './templates/address-changed.json' with { type: 'json
 import confirmAddress from './templates/confirm-address.json' with { type: 'json' }
 import invitation from './templates/invitation.json' with { type: 'json' }
 import participation from './templates/participation.json' with { type: 'json' }
+import pendingEhr from './templates/pending-ehr.json' with { type: 'json' }
 import resetPassword from './templates/reset-password.json' with { type: 'json' }
 import verifyEmail from './templates/verify-email.json' with { type: 'json' }
 
@@ -25,6 +26,7 @@ export const templates = {
   'confirm-address': confirmAddress,
   invitation,
   participation,
+  'pending-ehr': pendingEhr,
   'reset-password': resetPassword,
   'verify-email': verifyEmail,
 } satisfies Record<string, Record<'en' | 'nl', Template>>

@@ -45,6 +45,7 @@ export async function openRecords(engine: Pick<Engine, 'client'>): Promise<TestR
         audit,
         contents,
         recentRemovals: new RecentRemovals(),
+        tellOfPendingEhr: async () => {},
       }
       Object.assign(opened, { db, records, audit, notes: noteStore(records) })
     },

@@ -35,6 +35,7 @@ describe('mail queue', () => {
       spend: await rateLimiter(db, limits),
       log,
       metrics,
+      mailboxOf: async (mvUid) => (mvUid === 'ann' ? { to: 'ann@example.org', language: 'nl' } : undefined),
     })
     queues.push(queue)
     const count = async (outcome: string) =>
@@ -92,6 +93,17 @@ describe('mail queue', () => {
     await until(async () => (await count('dropped')) === 15)
     assert.equal(smtp.received.length, 6)
     assert.equal(await waiting(), 1)
+  })
+
+  it('finds a user’s address and language when it sends, and sends nothing to who is none', async () => {
+    const smtp = await startServer(() => false)
+    const { queue, waiting } = await open(smtp.url, `mail-${randomUUID()}`)
+    for (const mvUid of ['nobody', 'ann'])
+      await queue.enqueue({ to: { mvUid }, template: 'pending-ehr', data: { appName: 'App' } })
+    await until(async () => (await waiting()) === 0)
+    assert.equal(smtp.received.length, 1)
+    const { to, subject } = await PostalMime.parse(smtp.received[0] ?? '')
+    assert.deepEqual([to?.[0]?.address, subject?.slice(0, 6)], ['ann@example.org', 'Iemand'])
   })
 
   it('answers at once when the mail server is down', async () => {

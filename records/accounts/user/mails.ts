@@ -7,12 +7,14 @@ interface Mails {
   'address-changed': { newEmail: string }
   invitation: { link: string; message: string }
   participation: Record<never, never>
+  'pending-ehr': Record<never, never>
 }
 
 /** Keeps a mail until it is sent; resolves as soon as it is kept: within a transaction, if and when that is committed. */
 export type SendMail = <Name extends keyof Mails>(
   mail: {
-    to: string
+    /** An address; or a user, if there is one, whose address and language are looked up when the mail is sent. */
+    to: string | { mvUid: string }
     template: Name
     language: string | undefined
     data: Mails[Name]

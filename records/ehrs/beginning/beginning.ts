@@ -21,7 +21,7 @@ interface Beginning {
  * @throws RuleViolated for one too many
  */
 export async function beginEhr(
-  records: Pick<Records, 'client' | 'db' | 'clock'>,
+  records: Pick<Records, 'client' | 'db' | 'clock' | 'tellOfPendingEhr'>,
   session: ClientSession,
   caller: Caller,
   { _id, subjectId }: { _id: string; subjectId: string },
@@ -33,6 +33,7 @@ export async function beginEhr(
   const isOthers = isOwn || (assigns && (unrestricted || (await isUser(records, session, subjectId))))
   if (!assigns) await countFor(records, session, userId, _id)
   await createEhrRoles(records, session, _id, isOthers ? undefined : userId)
+  if (pending) await records.tellOfPendingEhr(subjectId, session)
   const ehr: EhrHead = { _id, subjectId, pending }
   return { ...(unrestricted ? {} : { creatorId: userId }), pending, permissions: ehrPermissions(ehr) }
 }

@@ -18,6 +18,8 @@ export interface Records {
   audit: Audit
   contents: Contents
   recentRemovals: RecentRemovals
+  /** Has a user told, if there is such a user, that an EHR waits until they agree. */
+  tellOfPendingEhr(userId: string, session: ClientSession): Promise<void>
 }
 
 /** Reads that are reported to the audit together. */

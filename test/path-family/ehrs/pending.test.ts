@@ -12,7 +12,8 @@ import {
 } from '../../harness/care/patients.ts'
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { ok, refused } from '../../harness/clients/path-client.ts'
-import { newAdmin, newPerson, type Person } from '../../harness/people/people.ts'
+import { mailAbout } from '../../harness/people/mail.ts'
+import { newAddress, newAdmin, newPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 interface Listed {
@@ -54,6 +55,16 @@ describe('an EHR for another user', () => {
     ok(await doctor.call('GET', `/ehr/${ehrId}/audit`))
     const object = (await classesOf(doctor).get('Ehr', ehrId).expect(200)).body
     assert.deepEqual([object.pending, object.creatorId], [true, doctor.mvUid])
+  })
+
+  it('is told to that user by mail, in their language, and neither who made it nor which it is', async () => {
+    const [dutch, creator] = [await newPerson(newAddress(), { language: 'nl' }), await newPerson()]
+    const { ehrId } = await newEhrAbout(dutch, creator)
+    const { text = '' } = await mailAbout(dutch.email, /gezondheidsdossier over u/)
+    for (const secret of [ehrId, dutch.mvUid, creator.mvUid, creator.email]) assert.ok(!text.includes(secret))
+    const { body } = await classesOf(creator).post('Ehr', { subjectId: patient.mvUid }).expect(201)
+    assert.ok(body.objectId)
+    await mailAbout(patient.email, /record about you/)
   })
 
   it('is theirs once they agree, with all that is in it, in both families, history and audit included', async () => {
