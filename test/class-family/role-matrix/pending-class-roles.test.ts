@@ -1,0 +1,3 @@
+import { pendingClassRoleMatrix } from './class-matrix.ts'
+
+pendingClassRoleMatrix()
