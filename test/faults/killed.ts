@@ -7,9 +7,6 @@ import { families } from './writes.ts'
 
 const AUDIT_KEY = 'the-key-of-the-audit-for-tests-of-faults'
 
-/** The share of trials whose moment may have been another request's each time. */
-const MAY_BE_MISSED = 0.02
-
 /** Kills the service within the writes of one family. */
 export const killedWrites = (family: keyof typeof families) =>
   describe(`a service that is killed within a write of the ${family}`, function () {
@@ -39,10 +36,7 @@ export const killedWrites = (family: keyof typeof families) =>
 
     it('is killed where it should be', () => {
       const { tried, missed } = found
-      assert.ok(
-        missed.length <= Math.max(1, tried * MAY_BE_MISSED),
-        `${missed.length} of ${tried}: ${missed.join('; ')}`,
-      )
+      assert.deepEqual(missed, [], `of ${tried}`)
     })
 
     for (const write of writes)

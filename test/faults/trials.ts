@@ -67,6 +67,8 @@ export class Trials {
   readonly #scene: Scene
   readonly #clinic: Clinic
   readonly #known: Known = new Map()
+  /** Those whose moment was another request's each time; by themselves, all of their moments are their own. */
+  readonly #elusive: Trial[] = []
   readonly #missed: string[] = []
   #places = 0
 
@@ -77,7 +79,7 @@ export class Trials {
 
   /**
    * @param every the how manieth moment is tried; 1: each
-   * @returns what was found, how many were tried, and which came to their end without their moment each time
+   * @returns what was found, how many were tried, and which came to their end without their moment, the last time alone
    */
   static async run(scene: Scene, writes: readonly Write[], every: number): Promise<Found> {
     const victim = await scene.start()
@@ -88,8 +90,10 @@ export class Trials {
     const all = courses.flatMap((course) => course.moments.map((_, i) => ({ course, moment: i + 1 })))
     const chosen = all.filter((_, i) => i % every === 0)
     let waiting = chosen
-    for (let cut: Attempt[] = []; waiting.length > 0 || cut.length > 0; )
-      [waiting, cut] = await trials.#round(waiting, cut)
+    for (let cut: Attempt[] = []; waiting.length > 0 || cut.length > 0; ) {
+      ;[waiting, cut] = await trials.#round(waiting, cut)
+      if (waiting.length === 0) waiting = trials.#elusive.splice(0, 1)
+    }
     return { courses, tried: chosen.length, missed: trials.#missed }
   }
 
@@ -130,7 +134,7 @@ export class Trials {
 
   /**
    * What has to be tried again: another write may have done what it was to be stopped at, or may have held it up. When
-   * none of them was stopped, those that have ended do not have that moment any more.
+   * none of them was stopped, those that have ended are tried alone, and when they were alone, the moment is not there.
    */
   #stillWaiting(waiting: Trial[], attempts: Attempt[]): Trial[] {
     const reached = attempts.filter((attempt) => attempt.reached)
@@ -138,7 +142,8 @@ export class Trials {
     const done = new Set((reached.length > 0 ? reached : ended).map(({ trial }) => trial))
     const names = (trials: Iterable<Trial>) =>
       [...trials].map(({ course, moment }) => `${course.write.name}: ${at(course, moment)}`)
-    if (reached.length === 0) this.#missed.push(...names(done))
+    if (reached.length === 0 && attempts.length > 1) this.#elusive.push(...done)
+    if (reached.length === 0 && attempts.length === 1) this.#missed.push(...names(done))
     assert.ok(
       done.size > 0 || waiting.length === 0,
       `neither stopped nor ended: ${names(waiting).join('; ')}`,
@@ -182,15 +187,15 @@ export class Trials {
     }
   }
 
-  async #newPlace(victim: Victim, { given }: Write): Promise<Place> {
+  async #newPlace(victim: Victim, { given, bySubject }: Write): Promise<Place> {
     this.#places += 1
-    return this.#clinic.place(victim, this.#places, given)
+    return this.#clinic.place(victim, this.#places, given, bySubject === true)
   }
 
-  #callOf({ ask }: Write, place: Place): Call {
+  #callOf({ ask, bySubject }: Write, place: Place): Call {
     const asked = ask(place)
     const once = asked.method === 'POST' ? { 'idempotency-key': place.name } : {}
-    return { ...asked, headers: { ...place.headers, ...once } }
+    return { ...asked, headers: { ...(bySubject ? place.subject : place.headers), ...once } }
   }
 
   async #sendAgain(victim: Victim, { trial: { course, moment }, place, left }: Attempt): Promise<void> {

@@ -33,6 +33,8 @@ export interface Write {
    * who does not say so is only tried in vain more often.
    */
   shares?: ClassName
+  /** Asked by the EHR's subject: a user, who has not agreed to it. */
+  bySubject?: true
   /** Parse gives the id: sent again, this makes another one. */
   makesAnother?: true
 }
@@ -98,6 +100,12 @@ const part = (name: string, given: Part[], made: Part, shares?: Write['shares'])
 const pathFamily: Write[] = [
   part('create an EHR', [], ehr),
   { name: 'delete an EHR', given: crowded, ask: removed.make },
+  {
+    name: 'agree to an EHR',
+    given: [ehr, plan, goal, task, event, settings],
+    ask: ({ ehrId }) => post(`/ehr/${ehrId}/accept`),
+    bySubject: true,
+  },
   {
     name: 'restore an EHR',
     given: [...crowded, removed],

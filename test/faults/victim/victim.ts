@@ -53,7 +53,7 @@ export async function victims(
     PUBLIC_URL: 'http://service.example.org',
     // Nobody listens there: mails stay where they wait.
     SMTP_URL: `smtp://127.0.0.1:${await freePort()}`,
-    ...{ ADDRESS_RATE: '1000000', ACCOUNT_RATE: '1000000' },
+    ...{ ADDRESS_RATE: '1000000', ACCOUNT_RATE: '1000000', LOGIN_ATTEMPTS: '1000000' },
     NODE_OPTIONS: `--import ${new URL('./stops.js', import.meta.url)}`,
   }
   return async () => {
