@@ -3,6 +3,7 @@ import { Ehr as EhrForms } from '../schemas/ehr.ts'
 import { CarePlan, Goal, Task } from './care-plans/contents/plan-kinds.ts'
 import { Participation } from './care-plans/participants/participants.ts'
 import { PlanSettings } from './care-plans/settings.ts'
+import { ehrLists } from './ehrs/ehrs.ts'
 import { Event } from './events/event.ts'
 import { Hads } from './measurements/kinds/anxiety-and-depression.ts'
 import { Acq } from './measurements/kinds/asthma-control.ts'
@@ -23,7 +24,7 @@ import { payloadViolations } from './registered/payload.ts'
 
 const Ehr = kind(EhrForms, {
   words: { en: 'health record', nl: 'dossier' },
-  lists: { newest: { by: [], sort: 'createdAt', order: 'desc' } },
+  lists: ehrLists,
 })
 
 const Custom = kind(CustomForms, {

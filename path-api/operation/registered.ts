@@ -1,14 +1,18 @@
-import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { ClassKind, PlainOperation } from '../../records/registered/kind.ts'
 import type { Key, Range } from '../../records/registered/registered.ts'
+import type { Page, PageOf } from '../../records/store/reading/listing.ts'
+import type { PastChange } from '../../records/store/store.ts'
 import { changeOf, Restoration } from '../../schemas/change.ts'
 import { id } from '../../schemas/common.ts'
+import type { ErrorName } from '../../schemas/errors.ts'
 import { pathName, toPath } from '../../schemas/forms/fields.ts'
 import { type Answer, answer } from '../answer/answer.ts'
 import { taggedWith } from '../answer/etag.ts'
 import { fieldsOf } from '../answer/representation.ts'
+import type { Context } from './context.ts'
 import { list, pageAs } from './list.ts'
-import { type Operation, operation } from './operation.ts'
+import { type About as AboutOperation, type Operation, operation } from './operation.ts'
 import { recordId, requireSameId } from './parameters.ts'
 import type { PlainRecords, SavedRecord, Services } from './services.ts'
 
@@ -110,6 +114,63 @@ export function represented({ fields, resource }: Pick<ClassKind, 'fields' | 're
   }
 }
 
+/** What an operation on the versions of a record says, wherever the record is registered. */
+interface Versions
+  extends Pick<
+    AboutOperation<'ehr:read' | 'ehr:write' | 'plan:read' | 'plan:write'>,
+    'id' | 'source' | 'access'
+  > {
+  path: string
+  params?: TProperties
+  description?: string
+  extra?: true
+  /** In a sentence: `an event`. */
+  one: string
+}
+
+interface Changes extends Versions {
+  item: TObject
+  read(params: object, page: PageOf, context: Context<'plan:read'>): Promise<Page<PastChange<object>>>
+  /** Of the names of what was changed, those that clients know, as they know them. */
+  shown(changed: readonly string[]): string[]
+  represented(former: object): Shown
+}
+
+/** The history of a record. */
+export const listOfChanges = ({ one, read, shown, represented, ...about }: Changes): Operation =>
+  list({
+    description: 'Who made which version, when, and what was there before; the newest first.',
+    ...about,
+    summary: `List the changes of ${one}`,
+    handle: async ({ params, page }, context) =>
+      pageAs(await read(params, page, context), ({ before, changed, announced = false, ...change }) => ({
+        ...{ ...change, announced, changed: shown(changed) },
+        before: before && represented(before),
+      })),
+  })
+
+interface WayBack extends Versions {
+  reply: TObject
+  errors?: readonly ErrorName[]
+  restore(
+    params: object,
+    version: number,
+    context: Context<'plan:write'>,
+  ): Promise<Answer<Shown, { version: number }>>
+}
+
+/** Restores a former version of a record. */
+export const restoration = ({ one, reply, errors = [], restore, ...about }: WayBack): Operation =>
+  operation({
+    ...about,
+    method: 'post',
+    summary: `Bring back a former version of ${one}, as a new one`,
+    body: Restoration,
+    reply: [200, reply, 'versioned'],
+    errors: ['RuleViolated', 'PreconditionFailed', ...errors],
+    handle: ({ params, body: { version } }, context) => restore(params, version, context),
+  })
+
 /** Of these no clause of the specification speaks. */
 const BEYOND: readonly PlainOperation[] = ['history', 'restore']
 
@@ -203,38 +264,29 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       },
     }),
   history: ({ kind, paths, one, access, records, keyOf, about, represented }) =>
-    list({
-      description: 'Who made which version, when, and what was there before; the newest first.',
+    listOfChanges({
       ...about('history'),
       id: `list${kind.name}Changes`,
       ...inPath(paths, '/history'),
-      summary: `List the changes of ${one}`,
+      one,
       access: access.read,
       item: changeOf(kind.name, kind.noun, kind.resource),
-      handle: async ({ params, page }, context) => {
-        const found = await records(context).history(context.caller, await keyOf(params, context), page)
-        return pageAs(found, ({ before, changed, announced = false, ...change }) => ({
-          ...change,
-          announced,
-          changed: changed
-            .map((name) => pathName(kind.fields, name))
-            .filter((name) => name in kind.resource.properties),
-          before: before && represented(before),
-        }))
-      },
+      read: async (params, page, context) =>
+        records(context).history(context.caller, await keyOf(params, context), page),
+      shown: (changed) =>
+        changed.map((name) => pathName(kind.fields, name)).filter((name) => name in kind.resource.properties),
+      represented,
     }),
   restore: ({ kind, paths, one, access, records, keyOf, about, versioned }) =>
-    operation({
+    restoration({
       ...about('restore'),
       id: `restore${kind.name}`,
-      method: 'post',
       ...inPath(paths, '/restore'),
-      summary: `Bring back a former version of ${one}, as a new one`,
+      one,
       access: access.write,
-      body: Restoration,
-      reply: [200, kind.resource, 'versioned'],
-      errors: ['RuleViolated', 'PreconditionFailed', ...conflict(kind)],
-      handle: async ({ params, body: { version } }, context) => {
+      reply: kind.resource,
+      errors: conflict(kind),
+      restore: async (params, version, context) => {
         const { caller, expected } = context
         return versioned(
           await records(context).restore(caller, await keyOf(params, context), version, { expected }),

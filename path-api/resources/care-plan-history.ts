@@ -10,12 +10,12 @@ import {
   GoalResource,
   GoalSummary,
 } from '../../schemas/care-plan-resource.ts'
-import { changeOf, Restoration } from '../../schemas/change.ts'
+import { changeOf } from '../../schemas/change.ts'
 import { Task } from '../../schemas/task.ts'
 import { type Answer, answer } from '../answer/answer.ts'
 import { fieldsOf } from '../answer/representation.ts'
-import { list, pageAs } from '../operation/list.ts'
-import { type Operation, operation } from '../operation/operation.ts'
+import type { Operation } from '../operation/operation.ts'
+import { listOfChanges, restoration } from '../operation/registered.ts'
 import { goalAnswer, planAnswer, taskOf } from './care-plan-representation.ts'
 import { inBoth, type Mount } from './mounts.ts'
 
@@ -50,43 +50,28 @@ function keyOf({ ehrId = '', careplanId = '', goalId, taskId }: Params): Key {
 const visible = (names: readonly string[]) => names.filter((name) => !name.startsWith('_'))
 
 function historyOf<W>({ name, what, path, former, ...kind }: Kind<W>): ((mount: Mount) => Operation)[] {
+  const about = { source, extra: true, one: `a ${what}` } as const
   const item = changeOf(name, what, former)
   return [
     ({ base, of }) =>
-      list({
+      listOfChanges({
+        ...{ ...about, item, access: 'plan:read', shown: visible },
         id: `list${of}${name}Changes`,
         path: `${base}/{ehrId}${path}/history`,
-        summary: `List the changes of a ${what}`,
-        description: 'Who made which version, when, and what was there before; the newest first.',
-        source,
-        extra: true,
-        access: 'plan:read',
-        item,
-        handle: async ({ params, page }, { caller, carePlans }) => {
-          const found = await kind.recordsOf(carePlans).history(caller, keyOf(params), page)
-          return pageAs(found, ({ before, changed, announced = false, ...change }) => ({
-            ...change,
-            announced,
-            changed: visible(changed),
-            before: before && fieldsOf(former.properties, before),
-          }))
-        },
+        read: (params, page, { caller, carePlans }) =>
+          kind.recordsOf(carePlans).history(caller, keyOf(params as Params), page),
+        represented: (before) => fieldsOf(former.properties, before),
       }),
     ({ base, of }) =>
-      operation({
+      restoration({
+        ...{ ...about, access: 'plan:write', reply: kind.reply },
         id: `restore${of}${name}`,
-        method: 'post',
         path: `${base}/{ehrId}${path}/restore`,
-        summary: `Bring back a former version of a ${what}, as a new one`,
         description: 'Its status stays: what has been closed since is not open again.',
-        source,
-        extra: true,
-        access: 'plan:write',
-        body: Restoration,
-        reply: [200, kind.reply, 'versioned'],
-        errors: ['RuleViolated', 'PreconditionFailed'],
-        handle: async ({ params, body: { version } }, { caller, carePlans, expected }) =>
-          kind.answer(await kind.recordsOf(carePlans).restore(caller, keyOf(params), version, { expected })),
+        restore: async (params, version, { caller, carePlans, expected }) =>
+          kind.answer(
+            await kind.recordsOf(carePlans).restore(caller, keyOf(params as Params), version, { expected }),
+          ),
       }),
   ]
 }

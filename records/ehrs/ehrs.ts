@@ -28,6 +28,12 @@ export type SeenEhr = Omit<StoredEhr, 'subjectId'> & { subjectId: string | null 
 /** For what a rule of its own allows, whatever the permissions say. */
 const unrestricted = (caller: Caller): Caller => ({ ...caller, unrestricted: true })
 
+/** How they are listed. */
+export const ehrLists = {
+  newest: { by: [], sort: 'createdAt', order: 'desc' },
+  pending: { by: ['subjectId', 'pending'], sort: 'createdAt', order: 'desc' },
+} as const
+
 const AUDITED = { collection: 'Ehr', ehr: 'id' } as const
 
 /** The electronic health records: the documents of the class Ehr. */
@@ -40,10 +46,7 @@ export class Ehrs {
     this.store = new Store(records, {
       ...AUDITED,
       schema: Ehr.record,
-      lists: {
-        newest: { by: [], sort: 'createdAt', order: 'desc' },
-        pending: { by: ['subjectId', 'pending'], sort: 'createdAt', order: 'desc' },
-      },
+      lists: ehrLists,
     })
   }
 
