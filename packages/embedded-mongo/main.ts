@@ -17,7 +17,7 @@ const usage = `Usage: embedded-mongo --data DIR [--port N]
 
 A MongoDB wire-protocol server for one machine, on 127.0.0.1 only.
 
-  --data DIR   where the data lies; made when it does not exist
+  --data DIR   where the data are kept; made when it does not exist
   --port N     the port to listen on (default 27017; 0: any free one)
   --help       this text
 `

@@ -1,7 +1,7 @@
 import { Event as forms } from '../../schemas/event.ts'
 import { kind } from '../registered/kind.ts'
 import type { TimelineValue } from '../registered/timeline-line.ts'
-import { ALERT, eventRules, reaching } from './rules.ts'
+import { ALERT, eventRules, reaching } from './event-rules.ts'
 
 const byTime = { sort: 'start', order: 'asc' } as const
 

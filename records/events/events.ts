@@ -5,7 +5,7 @@ import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
 import type { Records } from '../store/writing/transaction.ts'
 import { Event } from './event.ts'
-import { reaching } from './rules.ts'
+import { reaching } from './event-rules.ts'
 
 export type StoredEvent = Saved<EventRecord>
 

@@ -72,7 +72,7 @@ export class MongoServer {
     this.#sockets.set(socket, answered.catch(() => socket.destroy()) as Promise<void>)
   }
 
-  /** Takes nothing new, ends transactions, since others may wait for them, finishes what runs, closes. */
+  /** Stops accepting requests, ends transactions, since others may wait for them, finishes what runs, closes. */
   async close(): Promise<void> {
     this.#engine.transactions.abortAll()
     const closed = new Promise((resolve) => this.#server.close(resolve))

@@ -78,7 +78,7 @@ export class Logins {
       const session = await sessions.used(redeemed.sid)
       if (session) return this.#grant(session, redeemed.next)
     }
-    throw new ServiceError('Unauthenticated', { detail: 'The refresh token is not valid, or no longer.' })
+    throw new ServiceError('Unauthenticated', { detail: 'The refresh token is invalid or has expired.' })
   }
 
   async #begin(sessionToken: string, device: string): Promise<Grant> {

@@ -43,7 +43,7 @@ describe('sign-up', () => {
     await mailAbout(email, /already have an account/)
   })
 
-  it('lets no client set what is not his', async () => {
+  it('lets no client set what is not theirs', async () => {
     for (const more of [
       { emailVerified: true },
       { ehrId: 'abcdefghij' },

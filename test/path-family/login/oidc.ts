@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import { exportJWK, generateKeyPair, type JWK } from 'jose'
 import Provider from 'oidc-provider'
 
-/** A person as the identity provider knows him. */
+/** A person as the identity provider knows them. */
 interface ProviderAccount {
   sub: string
   email: string

@@ -139,7 +139,7 @@ describe('who may do what with a profile', () => {
     }
   })
 
-  it('lets nobody reach an id of another by a path of his own', async () => {
+  it('lets nobody reach an id of another by a path of their own', async () => {
     const { owner, ids } = await furnished()
     const { stranger } = people
     const ofOther: [string, string][] = [

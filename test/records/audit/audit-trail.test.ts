@@ -78,7 +78,7 @@ describe('records/audit', () => {
       assert.equal(JSON.stringify(await entries().find().toArray()).includes('secret'), false)
     })
 
-    it('shows the subject of each EHR what a query saw of his', async () => {
+    it('shows the subject of each EHR what a query saw of theirs', async () => {
       const [one, two] = [await note('one'), await note('two')]
       await opened.notes.list(subject, 'mine', { where: {}, limit: 5 })
       assert.ok((await seen('one')).includes(`subject query ${one.id} done`))

@@ -42,7 +42,7 @@ describe('a service that has its place', () => {
     assert.equal(await holders(second.dataDir), '')
   })
 
-  it('at SIGTERM finishes what runs, takes nothing new, and exits with 0', async () => {
+  it('at SIGTERM finishes what runs, stops accepting requests, and exits with 0', async () => {
     const { hostname, port } = new URL(service.url)
     const body = '{"username":"x"}'
     const headers = { 'Content-Length': body.length }
