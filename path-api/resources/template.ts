@@ -5,7 +5,7 @@ import { ArchetypeHead, ArchetypeResource, TemplateHead } from '../../schemas/te
 import { answer } from '../answer/answer.ts'
 import { raw } from '../answer/media.ts'
 import { revalidated } from '../answer/revalidated.ts'
-import { array } from '../operation/list.ts'
+import { array, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 
 const source = 'Endpoints, Medical data'
@@ -58,10 +58,7 @@ export const templates = [
     source,
     access: 'user',
     item: TemplateHead,
-    handle: async ({ page }, { caller, templates }) => {
-      const found = await templates.list(caller, page)
-      return { ...found, items: found.items.map(headOf) }
-    },
+    handle: async ({ page }, { caller, templates }) => pageAs(await templates.list(caller, page), headOf),
   }),
   operation({
     id: 'getTemplate',
@@ -122,12 +119,8 @@ export const archetypes = [
     source,
     access: 'user',
     item: ArchetypeHead,
-    handle: async ({ page: { limit, cursor } }, { caller, templates }) => {
-      const all = await templates.archetypes(caller)
-      const rest = cursor === undefined ? all : all.filter(({ id }) => id > cursor)
-      const items = rest.slice(0, limit)
-      return { items: items.map(archetypeOf), next: rest.length > limit ? (items.at(-1)?.id ?? null) : null }
-    },
+    handle: async ({ page }, { caller, templates }) =>
+      pageAs(await templates.archetypes(caller, page), archetypeOf),
   }),
   operation({
     id: 'getArchetype',

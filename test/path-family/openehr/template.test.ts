@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { readTemplate } from '../../../records/openehr/opt/template.ts'
+import { readTemplate } from '../../../records/openehr/opt/read-template.ts'
 import { type WebNode, webTemplateOf } from '../../../records/openehr/templates/web-template.ts'
 import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
 import { corpus, corpusFiles } from '../../harness/corpus.ts'
@@ -77,6 +77,10 @@ describe('operational templates', () => {
       await reader.call('GET', '/med/knowledge/archetype?limit=1000'),
     )
     assert.ok(listed.find(({ archetype_id }) => archetype_id === id)?.templates.includes(templateId))
+    const first = await reader.call('GET', '/med/knowledge/archetype?limit=1')
+    const next = /^<(.*)>/.exec(first.headers.get('link') ?? '')?.[1]
+    const [second] = ok(await reader.call('GET', `/med/knowledge/archetype${next}`))
+    assert.ok(second.archetype_id > ok(first)[0].archetype_id)
     const { rm_type, concept, tree } = ok(await reader.call('GET', `/med/knowledge/archetype/${id}`))
     assert.deepEqual([rm_type, concept, tree.name], ['OBSERVATION', 'Blood pressure', 'Blood pressure'])
     const systolic = tree.children[0].children[0].children[0].children[0]

@@ -29,7 +29,8 @@ import { isTried } from '../../harness/care/tried.ts'
 import { call, ok } from '../../harness/clients/path-client.ts'
 import type { Person } from '../../harness/people/people.ts'
 
-const ofEhrs = table.filter(({ path }) => /^\/(ehr|med)\b/.test(path))
+/** Templates and archetypes are no EHR's. */
+const ofEhrs = table.filter(({ path }) => /^\/(ehr|med)\b(?!\/knowledge)/.test(path))
 const isOpen = ({ access }: Operation): boolean => access === 'public' || access === 'optional'
 const operations = ofEhrs.filter((operation) => !isOpen(operation) && isTried(operation))
 

@@ -7,12 +7,13 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Saved } from '../../store/documents/parse-format.ts'
-import type { Page, PageOf } from '../../store/reading/listing.ts'
+import { decodeCursor } from '../../store/reading/cursor.ts'
+import { type Page, type PageOf, paged } from '../../store/reading/listing.ts'
 import { Store } from '../../store/store.ts'
 import { unlessMade } from '../../store/writing/once.ts'
 import { inTransaction, type Records } from '../../store/writing/transaction.ts'
 import type { Template } from '../opt/constraints.ts'
-import { readTemplate } from '../opt/template.ts'
+import { readTemplate } from '../opt/read-template.ts'
 import { type Archetype, ArchetypeUse, archetypesIn, treeOf } from './archetypes.ts'
 
 /** What lists tell of a template. */
@@ -127,8 +128,27 @@ export class Templates {
     })
   }
 
-  /** The archetypes that the templates are made of, by their ids. */
-  async archetypes(caller: Caller): Promise<Archetype[]> {
+  /** The archetypes that the templates are made of, by their ids. @throws MalformedRequest for a foreign cursor */
+  async archetypes(caller: Caller, { limit, cursor }: PageOf): Promise<Page<Archetype>> {
+    const from = cursor === undefined ? '' : decodeCursor(ARCHETYPES, cursor).id
+    const rest = (await this.#allArchetypes(caller)).filter(({ id }) => id > from)
+    return paged(ARCHETYPES, rest, limit, ({ id }) => ({ value: null, id }), undefined)
+  }
+
+  /** One of them with its nodes, as the template shows them that has most of them. @throws NotFound */
+  async archetype(caller: Caller, id: string) {
+    const archetype = (await this.#allArchetypes(caller)).find((one) => one.id === id)
+    if (!archetype) throw new ServiceError('NotFound')
+    const trees = []
+    for (const templateId of archetype.templates.slice(0, LOOKED_AT)) {
+      const { template } = await this.get(caller, templateId)
+      trees.push(treeOf(template, id))
+    }
+    const [largest] = trees.sort((a, b) => b.size - a.size)
+    return { ...archetype, tree: largest?.tree }
+  }
+
+  async #allArchetypes(caller: Caller): Promise<Archetype[]> {
     const found = new Map<string, Archetype>()
     let cursor: string | undefined
     do {
@@ -142,19 +162,6 @@ export class Templates {
       cursor = page.next ?? undefined
     } while (cursor !== undefined)
     return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
-  }
-
-  /** One of them with its nodes, as the template shows them that has most of them. @throws NotFound */
-  async archetype(caller: Caller, id: string) {
-    const archetype = (await this.archetypes(caller)).find((one) => one.id === id)
-    if (!archetype) throw new ServiceError('NotFound')
-    const trees = []
-    for (const templateId of archetype.templates.slice(0, LOOKED_AT)) {
-      const { template } = await this.get(caller, templateId)
-      trees.push(treeOf(template, id))
-    }
-    const [largest] = trees.sort((a, b) => b.size - a.size)
-    return { ...archetype, tree: largest?.tree }
   }
 
   async #head(caller: Caller, templateId: string): Promise<Saved<Head>> {
@@ -174,6 +181,8 @@ export class Templates {
       throw new ServiceError('Conflict', { detail: `There are ${MOST} templates already, the maximum.` })
   }
 }
+
+const ARCHETYPES = 'archetypes'
 
 /** Templates of which an archetype's nodes are looked up. */
 const LOOKED_AT = 20
