@@ -18,6 +18,8 @@ const ehrs = collection('Ehr')
 const plans = collection('CarePlan')
 const goals = collection('Goal')
 const tasks = collection('Task')
+const pressures = collection('BloodPressure')
+await pressures.createIndex({ ehrId: 1, timestamp: -1 })
 await goals.createIndex({ carePlanId: 1 })
 await tasks.createIndex({ carePlanId: 1 })
 await tasks.createIndex({ ehrId: 1, status: 1, dueDate: 1 })
@@ -73,6 +75,20 @@ app.get('/med/:id/:ehrId/careplan/todo', requireToken, async ({ params, query },
   const { id, ehrId } = params
   const open = tasks.find({ ehrId, status: 'ACTIVE', _rperm: id }).sort({ dueDate: 1 })
   response.json(await open.limit(Number(query.limit)).toArray())
+})
+app.get('/med/:id/:ehrId/procedure/bloodpressure', requireToken, async ({ params, query }, response) => {
+  const found = pressures.find({ ehrId: params.ehrId, _rperm: params.id })
+  response.json(await found.sort({ timestamp: -1 }).limit(Number(query.limit)).toArray())
+})
+app.post('/med/:id/:ehrId/procedure/bloodpressure', requireToken, async ({ params, body }, response) => {
+  const { id = '', ehrId } = params
+  const plan = await plans.findOne({ _id: body.carePlanId, ehrId, _wperm: id })
+  if (!plan) return void response.status(404).end()
+  const permissions = { _rperm: plan._rperm, _wperm: plan._wperm }
+  const timestamp = new Date(body.timestamp)
+  const measured = { _id: crypto.randomUUID(), ...body, timestamp, ehrId, version: 1, ...permissions }
+  await pressures.insertOne(measured)
+  response.status(201).json(measured)
 })
 async function whole(plan: Document, id: unknown): Promise<object> {
   const ofPlan = { carePlanId: plan._id, _rperm: id }

@@ -22,6 +22,11 @@ const benches: Record<string, { about: string; run(items: string): Promise<unkno
     about: 'care plans against a bare Express and a bare Parse Server, with ever more items',
     run: async (items) => (await import('./clinical.ts')).clinical(items),
   },
+  measurements: {
+    about:
+      'measurements by both families against a bare Express and a bare Parse Server, with ever more of them',
+    run: async (items) => (await import('./measurements/measurements.ts')).measurements(items),
+  },
 }
 
 const { values, positionals } = parseArgs({
@@ -38,7 +43,7 @@ if (values.help || !chosen) {
   process.stdout.write(`Usage: npm run bench <name> [-- <options>]
 
 ${list.join('')}
-  --items N,N     clinical: how many items are registered (${values.items})
+  --items N,N     clinical, measurements: how many items are registered (${values.items})
   --help          this text
 
   ROUNDS, SECONDS  in the environment: how many rounds (5) of how many seconds each (3)

@@ -49,23 +49,31 @@ export async function startParseSide(name: string, script: string, engineUri: st
   const side = await launchParseSide(name, script, engineUri)
   side.headers['X-Parse-Application-Id'] = keys.APPLICATION_ID
   side.headers['X-Parse-REST-API-Key'] = keys.REST_API_KEY
-  const { objectId: userId = '' } = await post(side, '/1/users', account)
-  await confirmAddress(databaseUri(engineUri, name))
-  const { sessionToken = '' } = await post(side, '/1/login', account)
-  side.headers['X-Parse-Session-Token'] = sessionToken
-  const { objectId: ehrId = '' } = await post(side, '/1/classes/Ehr', { subjectId: userId })
-  const { objectId: carePlanId = '' } = await post(side, '/1/classes/CarePlan', { ehrId, name: 'bench' })
-  return { ...side, userId, ehrId, carePlanId }
+  const signedIn = await signUp(side, databaseUri(engineUri, name), account.email)
+  const { userId } = signedIn
+  const { objectId: ehrId = '' } = await post(signedIn, '/1/classes/Ehr', { subjectId: userId })
+  const { objectId: carePlanId = '' } = await post(signedIn, '/1/classes/CarePlan', { ehrId, name: 'bench' })
+  return { ...signedIn, ehrId, carePlanId }
 }
 
-async function confirmAddress(mongodbUri: string): Promise<void> {
+/** The same side with the requests of a new user. */
+export async function signUp(
+  side: Side,
+  mongodbUri: string,
+  email: string,
+): Promise<Side & { userId: string }> {
+  const as = { ...account, username: email, email }
+  const { objectId: userId = '' } = await post(side, '/1/users', as)
+  await confirmAddress(mongodbUri, email)
+  const { sessionToken = '' } = await post(side, '/1/login', as)
+  return { ...side, userId, headers: { ...side.headers, 'X-Parse-Session-Token': sessionToken } }
+}
+
+async function confirmAddress(mongodbUri: string, username: string): Promise<void> {
   const client = await MongoClient.connect(mongodbUri)
   const users = client.db().collection('_User')
   // The account is made after the answer.
-  while (
-    (await users.updateOne({ username: account.username }, { $set: { emailVerified: true } })).matchedCount <
-    1
-  )
+  while ((await users.updateOne({ username }, { $set: { emailVerified: true } })).matchedCount < 1)
     await setTimeout(20)
   await client.close()
 }

@@ -1,5 +1,4 @@
 import { type Loop, periodically } from '../store/batching/periodically.ts'
-import { documentsOf } from '../store/documents/database.ts'
 import { makeIndexes } from '../store/documents/indexes.ts'
 import { agreementsOf, sweepAgreements } from './agreement.ts'
 import { type Held, removals, sweepRemovals } from './removal/removal.ts'
@@ -13,9 +12,6 @@ const SWEEP_EVERY_MS = 60_000
  */
 export async function startUpkeep(database: Held, onFault: (fault: unknown) => void): Promise<Loop> {
   await indexRoles(database)
-  // A list without a condition is the list of what the caller may read.
-  for (const name of ['Ehr', ...database.contents.Ehr])
-    await makeIndexes(documentsOf(database, name), [{ key: { _rperm: 1 } }])
   for (const done of [removals(database), removedEhrs(database), agreementsOf(database)])
     await makeIndexes(done, [{ key: { at: 1 } }])
   const sweep = async () => {

@@ -148,6 +148,7 @@ export function measurement({ words, specified = [], comparison, omh, path, ...d
         ofPlan: { by: ['carePlanId'], ...byTime },
         same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
       },
+      foundBy: Object.keys(quantities),
       timeline: {
         kind: path,
         group: definition.group ?? 'measurements',

@@ -1,6 +1,7 @@
 import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import type { Language } from '../../schemas/code-lists.ts'
+import { namesOf } from '../../schemas/forms/fields.ts'
 import type { AnyForms, RegisteredIn } from '../../schemas/forms/forms.ts'
 import { type Check, checkOf } from '../../schemas/registry.ts'
 import type { Violation } from '../../schemas/violation.ts'
@@ -89,6 +90,8 @@ interface Options<S extends TObject, L extends Lists<S>> {
   rules?: Rules
   /** Every list there is, each with an index of its own. */
   lists: L
+  /** Fields by which clients of the class family find and sort what they may read, beside those of the lists. */
+  foundBy?: readonly string[]
   /** Further indexes. */
   indexes?: readonly IndexDescription[]
   most?: ClassKind['most']
@@ -119,9 +122,31 @@ export function kind<F extends AnyForms, const L extends Lists<F['record']>>(
     ehr: (forms.registeredIn === 'none' ? 'id' : 'ehrId') as 'ehrId',
     checks: { create: checkOf(forms.create), update: checkOf(forms.update) },
     rules: known ? knownRules(rules, known) : rules,
-    indexes: known ? [...indexes, KNOWN] : indexes,
+    indexes: [...indexes, ...(known ? [KNOWN] : []), ...readableIndexes(forms, options)],
     permissions,
   }
+}
+
+const META: Readonly<Record<string, string>> = { createdAt: '_created_at', updatedAt: '_updated_at' }
+
+/**
+ * A client of the class family may ask without naming an EHR: what it may read is then a part of the index, so that
+ * the work grows with what it is shown, not with what others have stored.
+ */
+function readableIndexes(
+  { fields }: AnyForms,
+  { lists, foundBy = [] }: Options<TObject, Lists<TObject>>,
+): IndexDescription[] {
+  const hidden = namesOf(fields, 'internal')
+  const sorts = Object.values(lists).map(({ sort }) => sort as string)
+  const wanted = new Set([...sorts.filter((sort) => !hidden.includes(sort)), ...foundBy, 'createdAt'])
+  return [...wanted].map((field) => ({
+    name: `readable_${field}`,
+    key: new Map<string, 1 | -1>([
+      ['_rperm', 1],
+      [META[field] ?? field, -1],
+    ]),
+  }))
 }
 
 const NO_RULES: Rules = { together: [], violations: () => [] }

@@ -127,7 +127,7 @@ export class Transactions {
     }
     return {
       get: (key) => view.get(key),
-      range: (low, high, reverse) => view.range(low, high, reverse),
+      range: (...bounds) => view.range(...bounds),
       count: (low, high) => view.count(low, high),
       put: (key, value) => {
         check(key)

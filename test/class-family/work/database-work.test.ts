@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
 import { sweepRemovals } from '../../../records/ehrs/removal/removal.ts'
-import { contents } from '../../../records/kinds.ts'
+import { classKind, contents } from '../../../records/kinds.ts'
+import { namesOf } from '../../../schemas/forms/fields.ts'
 import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
 import { exampleObject, placeOf } from '../../harness/care/examples.ts'
 import { TRIED } from '../../harness/care/tried.ts'
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
-import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
+import { assertNoScan, assertNoSort, commandsOf } from '../../harness/service/database-commands.ts'
 import { service } from '../../harness/service/service.ts'
 
 const named = (commands: Document[]) => commands.map(({ commandName }) => commandName)
@@ -84,5 +85,27 @@ describe('the work of the database for every class', () => {
       })
       assert.ok(commands.length > Object.keys(where).length)
       await assertNoScan(commands)
+    })
+
+  for (const name of TRIED)
+    it(`finds the newest ${name} of all that its reader may see, and counts them, without a look at the others`, async () => {
+      const { list } = classesOf(user)
+      const internal = namesOf(classKind(name).fields, 'internal')
+      const newest = Object.values(classKind(name).lists)
+        .map(({ sort }) => sort as string)
+        .filter((field) => !internal.includes(field))
+      const commands = await commandsOf(async () => {
+        for (const field of new Set(['createdAt', ...newest])) {
+          await list(name, {})
+            .query({ order: `-${field}`, limit: 20 })
+            .expect(200)
+          const since = { [field]: { $gte: { __type: 'Date', iso: '2020-01-01T00:00:00.000Z' } } }
+          await list(name, since)
+            .query({ order: `-${field}`, limit: 20 })
+            .expect(200)
+        }
+        await list(name, {}).query({ count: 1, limit: 0 }).expect(200)
+      })
+      await assertNoSort(commands.filter((command) => command[command.commandName] === name))
     })
 })

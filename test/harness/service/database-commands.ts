@@ -63,6 +63,14 @@ async function planOf(command: Document, filter: Document): Promise<string> {
   return JSON.stringify(queryPlanner.winningPlan)
 }
 
+/** Asserts that an index leads every command to what it looks for, in the order that is asked for. */
+export async function assertNoSort(commands: Document[]): Promise<void> {
+  await assertNoScan(commands)
+  for (const command of commands)
+    for (const filter of conditionsOf(command))
+      assert.doesNotMatch(await planOf(command, filter), /"SORT"/, JSON.stringify(command))
+}
+
 /** Asserts that an index leads every command to what it looks for. */
 export async function assertNoScan(commands: Document[]): Promise<void> {
   for (const command of commands)

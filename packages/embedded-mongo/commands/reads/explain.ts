@@ -35,13 +35,13 @@ export const explain: Command = {
   },
 }
 
-const scanStage = ({ index, reverse, branches }: Plan): Document => {
+const scanStage = ({ index, reverse, branches, merged }: Plan): Document => {
   const direction = reverse ? 'backward' : 'forward'
   if (branches) return { stage: 'OR', inputStages: branches.map(scanStage) }
   if (!index) return { stage: 'COLLSCAN', direction }
   const { name: indexName, multikey: isMultiKey, spec } = index
-  const inputStage = { stage: 'IXSCAN', keyPattern: spec.key, indexName, isMultiKey, direction }
-  return { stage: 'FETCH', inputStage }
+  const scan = { stage: 'IXSCAN', keyPattern: spec.key, indexName, isMultiKey, direction }
+  return { stage: 'FETCH', inputStage: merged ? { stage: 'SORT_MERGE', inputStage: scan } : scan }
 }
 
 /** Plans the query and, unless only the plan is wanted, runs it to count what it looks at. */

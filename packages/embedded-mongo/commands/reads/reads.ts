@@ -4,7 +4,7 @@ import { compileProjection, type ProjectionOptions } from '../../language/result
 import type { Collection } from '../../storage/collections/catalog.ts'
 import { encodeKey } from '../../storage/collections/key-codec.ts'
 import { countRecords, type Match } from '../../storage/collections/records.ts'
-import { find, prepare, type Query } from '../../storage/queries/query.ts'
+import { countKeys, find, prepare, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
@@ -109,7 +109,8 @@ export const countMatches = async (context: Context, name: string, query: Query)
   const { skip = 0, limit = 0 } = query
   const all = collection && Object.keys(query.filter).length === 0 && isNullish(query.hint)
   const plan = collection && !all ? prepare(collection, query).plan : undefined
-  if (!all && !plan?.covered) {
+  const doubtful = plan?.doubtful?.some(({ low, high }) => context.view.count(low, high) > 0)
+  if (!all && (!plan?.covered || doubtful)) {
     let found = 0
     await eachItem(find(context.view, collection, query), context.pace, () => {
       found++
@@ -117,7 +118,7 @@ export const countMatches = async (context: Context, name: string, query: Query)
     return found
   }
   const counted = plan
-    ? plan.bounds.reduce((sum, [low, high]) => sum + context.view.count(low, high), 0)
+    ? await countKeys(context.view, plan, context.pace)
     : countRecords(context.view, collection as Collection)
   const rest = Math.max(0, counted - skip)
   return limit ? Math.min(rest, limit) : rest

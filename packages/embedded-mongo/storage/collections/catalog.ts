@@ -34,11 +34,23 @@ export const inSpace = (space: number, rest: Buffer): Buffer => spaceKey(space, 
 const definitionKey = (ns: string): Buffer => spaceKey(0, `c${ns}`)
 const counterKey = spaceKey(0, 'next space')
 
-const flagKey = (index: Index, flag: 'multikey' | 'cut'): Buffer => spaceKey(0, `f${flag} ${index.space}`)
+type Flag = 'multikey' | 'cut' | `array${number}`
+
+const flagKey = (index: Index, flag: Flag): Buffer => spaceKey(0, `f${flag} ${index.space}`)
 
 /** Notes what an index has come to hold. In memory at once: true too early only makes plans more careful. */
 export const raiseFlag = (view: WritableView, index: Index, flag: 'multikey' | 'cut'): void => {
   index[flag] = true
+  note(view, index, flag)
+}
+
+/** The same, of a component in which a document has an array. */
+export const noteArray = (view: WritableView, index: Index, component: number): void => {
+  index.arrays?.add(component)
+  note(view, index, `array${component}`)
+}
+
+const note = (view: WritableView, index: Index, flag: Flag): void => {
   const key = flagKey(index, flag)
   if (!view.get(key)) view.put(key, Buffer.of(1))
 }
@@ -154,7 +166,12 @@ const toStored = ({ ns, db, name, uuid, options, space, indexes }: Collection): 
   uuid,
   options,
   space,
-  indexes: indexes.map(({ spec, space, ready }) => ({ spec, space, ...(!ready && { building: true }) })),
+  indexes: indexes.map(({ spec, space, ready, arrays }) => ({
+    spec,
+    space,
+    ...(arrays && { tracksArrays: true }),
+    ...(!ready && { building: true }),
+  })),
 })
 
 const fromStored = (view: View, stored: Document): Collection => ({
@@ -165,11 +182,13 @@ const fromStored = (view: View, stored: Document): Collection => ({
   options: stored.options,
   space: toNumber(stored.space),
   version: 0,
-  indexes: (stored.indexes as Document[]).map(({ spec, space, building }) => {
-    const index = buildIndex(spec, toNumber(space))
+  indexes: (stored.indexes as Document[]).map(({ spec, space, tracksArrays, building }) => {
+    const index = buildIndex(spec, toNumber(space), tracksArrays === true)
     index.ready = building !== true
     for (const flag of ['multikey', 'cut'] as const)
       index[flag] = view.get(flagKey(index, flag)) !== undefined
+    for (const component of index.fields.keys())
+      if (view.get(flagKey(index, `array${component}`))) index.arrays?.add(component)
     return index
   }),
 })

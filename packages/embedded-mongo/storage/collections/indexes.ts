@@ -23,6 +23,8 @@ export interface Index {
   ready: boolean
   /** Some document has more than one key, or an array: bounds cannot be combined. */
   multikey: boolean
+  /** The components in which arrays have been met; undefined: nobody has kept track. */
+  readonly arrays: Set<number> | undefined
   /** Some key was too long and was cut: its order cannot be trusted. */
   cut: boolean
 }
@@ -122,7 +124,7 @@ const checkIndexKey = (field: string, kind: unknown): void => {
   if (field.startsWith('$')) fail(67, `Index key contains an illegal field name: field name starts with '$'.`)
 }
 
-export const buildIndex = (spec: Document, space: number): Index => ({
+export const buildIndex = (spec: Document, space: number, tracksArrays = true): Index => ({
   spec,
   name: spec.name,
   fields: Object.keys(spec.key),
@@ -134,8 +136,13 @@ export const buildIndex = (spec: Document, space: number): Index => ({
   space,
   ready: true,
   multikey: false,
+  arrays: tracksArrays ? new Set() : undefined,
   cut: false,
 })
+
+/** Whether a document may have several keys because of this component. */
+export const mayHoldArrays = ({ multikey, arrays }: Index, component: number): boolean =>
+  multikey && (arrays?.has(component) ?? true)
 
 const sameKey = (a: Document, b: Document): boolean =>
   JSON.stringify(Object.entries(a.key).map(([field, kind]) => [field, toNumber(kind)])) ===
@@ -172,20 +179,21 @@ interface Walk {
 export const indexKeys = (
   index: Index,
   document: Document,
-): { keys: EncodedKey[]; values: unknown[][]; multikey: boolean } => {
-  if (index.filter && !index.filter(document)) return { keys: [], values: [], multikey: false }
-  const state = { multikey: false, present: false }
+): { keys: EncodedKey[]; values: unknown[][]; arrays: Set<number> } => {
+  const none = { keys: [], values: [], arrays: new Set<number>() }
+  if (index.filter && !index.filter(document)) return none
+  const state = { arrays: new Set<number>(), present: false }
   const rows = expand(
     index.fields.map((field) => ({ value: document, rest: field.split('.') })),
     state,
   )
-  if (index.sparse && !state.present) return { keys: [], values: [], multikey: false }
+  if (index.sparse && !state.present) return none
   if (rows.length === 1) {
     const row = rows[0] as unknown[]
     return {
       keys: [encodeKey(row, index.descending, index.collation)],
       values: rows,
-      multikey: state.multikey,
+      arrays: state.arrays,
     }
   }
   const unique = new Map<string, [EncodedKey, unknown[]]>()
@@ -194,11 +202,11 @@ export const indexKeys = (
     unique.set(key.bytes.toString('latin1'), [key, row])
   }
   const found = [...unique.values()]
-  return { keys: found.map(([key]) => key), values: found.map(([, row]) => row), multikey: true }
+  return { keys: found.map(([key]) => key), values: found.map(([, row]) => row), arrays: state.arrays }
 }
 
 /** Follows every component to its end or to an array; all components that meet the same array go through it together. */
-const expand = (walks: Walk[], state: { multikey: boolean; present: boolean }): unknown[][] => {
+const expand = (walks: Walk[], state: { arrays: Set<number>; present: boolean }): unknown[][] => {
   const ends = walks.map(advance)
   let array: unknown[] | undefined
   for (const { value } of ends) {
@@ -207,7 +215,9 @@ const expand = (walks: Walk[], state: { multikey: boolean; present: boolean }): 
     array = value
   }
   if (!array) return [ends.map((end) => finish(end, state))]
-  state.multikey = true
+  ends.forEach(({ value }, component) => {
+    if (value === array) state.arrays.add(component)
+  })
   if (array.length === 0)
     return [ends.map((end) => (end.value === array ? emptyArray(end, state) : finish(end, state)))]
   return array.flatMap((element) =>

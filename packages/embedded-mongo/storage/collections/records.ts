@@ -4,8 +4,8 @@ import { equal } from '../../values/compare.ts'
 import { CommandError } from '../../values/errors.ts'
 import type { Pace } from '../../values/steps.ts'
 import { bsonType, decode, get } from '../../values/values.ts'
-import type { View, WritableView } from '../disk/overlay.ts'
-import { type Collection, inSpace, raiseFlag, spaceBounds } from './catalog.ts'
+import type { Entry, View, WritableView } from '../disk/overlay.ts'
+import { type Collection, inSpace, noteArray, raiseFlag, spaceBounds } from './catalog.ts'
 import { type Index, indexKeys } from './indexes.ts'
 import { after } from './key-codec.ts'
 
@@ -41,9 +41,12 @@ export function* scanIndex(
   high: Buffer,
   reverse = false,
 ): Iterable<Buffer> {
-  for (const { key, value } of view.range(low, high, reverse))
-    yield index.unique ? value : key.subarray(key.length - ID_BYTES)
+  for (const entry of view.range(low, high, reverse)) yield recordIdOf(index, entry)
 }
+
+/** The record that an index entry leads to. */
+export const recordIdOf = ({ unique }: Pick<Index, 'unique'>, { key, value }: Entry): Buffer =>
+  unique ? value : key.subarray(key.length - ID_BYTES)
 
 /** Ids only grow while the process lives, so that natural order is the order of insertion. */
 export class RecordIds {
@@ -73,8 +76,9 @@ const entries = (indexes: readonly Index[], view: WritableView, document: Docume
   indexes.flatMap((index) => entriesOf(index, view, document))
 
 const entriesOf = (index: Index, view: WritableView, document: Document): EntryChange[] => {
-  const { keys, values, multikey } = indexKeys(index, document)
-  if (multikey) raiseFlag(view, index, 'multikey')
+  const { keys, values, arrays } = indexKeys(index, document)
+  for (const component of arrays) noteArray(view, index, component)
+  if (arrays.size > 0) raiseFlag(view, index, 'multikey')
   return keys.map(({ bytes, cut }, i) => {
     if (cut) raiseFlag(view, index, 'cut')
     return { index, key: inSpace(index.space, bytes), values: values[i] as unknown[] }

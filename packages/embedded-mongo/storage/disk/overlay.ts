@@ -8,8 +8,8 @@ export interface Entry {
 /** Keys begin with four bytes that name their space: a collection's records, one index, or the catalog. */
 export interface View {
   get(key: Buffer): Buffer | undefined
-  /** Entries with low <= key < high, in key order or its reverse. */
-  range(low: Buffer, high: Buffer, reverse?: boolean): Iterable<Entry>
+  /** Entries with low <= key < high, in key order or its reverse. @param expected how many will do, as a rule */
+  range(low: Buffer, high: Buffer, reverse?: boolean, expected?: number): Iterable<Entry>
   /** How many entries there are with low <= key < high. */
   count(low: Buffer, high: Buffer): number
 }
@@ -68,9 +68,9 @@ export class Overlay implements WritableView {
     for (const { key, value } of this.changes()) value ? target.put(key, value) : target.remove(key)
   }
 
-  range(low: Buffer, high: Buffer, reverse = false): Iterable<Entry> {
+  range(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Entry> {
     const own = this.#own(low, high)
-    const below = this.#below.range(low, high, reverse)
+    const below = this.#below.range(low, high, reverse, expected)
     return own.length === 0 ? below : merge(below, reverse ? own.reverse() : own, reverse)
   }
 

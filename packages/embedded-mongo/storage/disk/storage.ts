@@ -5,6 +5,7 @@ import { CommandError } from '../../values/errors.ts'
 import { type Entry, Overlay, type View, type WritableView } from './overlay.ts'
 
 const CHUNK = 512
+const FIRST_CHUNK = 32
 
 /** Held at once, each by an open transaction: as many as there can be sessions, and those that only read a moment. */
 const MOST_SNAPSHOTS = 10_100
@@ -12,6 +13,13 @@ const MOST_SNAPSHOTS = 10_100
 /** The last commit as it stands while the snapshot is held. */
 export interface Snapshot extends View {
   release(): void
+}
+
+interface Range {
+  low: Buffer
+  high: Buffer
+  reverse: boolean
+  expected?: number | undefined
 }
 
 interface Job<T> {
@@ -63,8 +71,8 @@ export class Storage implements View {
     return this.#db.get(key)
   }
 
-  range(low: Buffer, high: Buffer, reverse = false): Iterable<Entry> {
-    return this.#range(low, high, reverse, () => ({}))
+  range(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Entry> {
+    return this.#range({ low, high, reverse, expected }, () => ({}))
   }
 
   count(low: Buffer, high: Buffer): number {
@@ -77,9 +85,9 @@ export class Storage implements View {
   }
 
   /** Read in chunks that each start behind the last key, so that a suspended reader holds nothing open. */
-  *#range(low: Buffer, high: Buffer, reverse: boolean, options: () => object): Iterable<Entry> {
+  *#range({ low, high, reverse, expected = FIRST_CHUNK }: Range, options: () => object): Iterable<Entry> {
     let [from, to] = [low, high]
-    for (let limit = 32; ; limit = Math.min(2 * limit, CHUNK)) {
+    for (let limit = expected; ; limit = Math.min(2 * limit, CHUNK)) {
       const bounds = reverse
         ? { start: to, end: from, exclusiveStart: true, inclusiveEnd: true, reverse }
         : { start: from, end: to, exclusiveStart: from !== low }
@@ -102,7 +110,7 @@ export class Storage implements View {
     }
     return {
       get: (key) => this.#db.get(key, held()),
-      range: (low, high, reverse = false) => this.#range(low, high, reverse, held),
+      range: (low, high, reverse = false, expected) => this.#range({ low, high, reverse, expected }, held),
       count: (low, high) => this.#db.getKeysCount({ start: low, end: high, ...held() }),
       release: () => {
         released = true

@@ -4,9 +4,9 @@ import type { SortPart } from '../../language/results/sort.ts'
 import { type Collation, equal, typeOrder } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { isIndex, isNullish, isObject, toNumber } from '../../values/values.ts'
-import { type Collection, inSpace, spaceBounds } from '../collections/catalog.ts'
-import type { Index } from '../collections/indexes.ts'
-import { after, encodeBound, textPrefix, typePrefix } from '../collections/key-codec.ts'
+import { type Collection, spaceBounds } from '../collections/catalog.ts'
+import { type Index, mayHoldArrays } from '../collections/indexes.ts'
+import { type Bounds, boundsOf, CERTAINLY_UNCUT, type Range } from './bounds.ts'
 import {
   clauseCount,
   type Demand,
@@ -18,9 +18,6 @@ import {
   implies,
 } from './predicates.ts'
 
-/** Keys from `low` up to, not including, `high`. */
-type Bounds = [low: Buffer, high: Buffer]
-
 export interface Plan {
   /** Absent: a scan of the collection. */
   index?: Index
@@ -30,8 +27,12 @@ export interface Plan {
   reverse: boolean
   /** The results come in the order asked for. */
   ordered: boolean
-  /** The bounds hold the keys of what the filter finds, one of each, and nothing else. */
+  /** The ranges of keys are read side by side: each is in the order asked for. */
+  merged?: boolean
+  /** The bounds hold the keys of what the filter finds, and nothing else, as long as there are none in `doubtful`. */
   covered?: boolean
+  /** Those of its bounds whose keys do not say what the matcher would: null stands for a missing value, too. */
+  doubtful?: Bounds[]
   /** The alternatives of an `$or`, each with an index; what several of them find counts once. */
   branches?: Plan[]
 }
@@ -43,10 +44,10 @@ export interface Question {
   hint?: unknown
 }
 
-/** Keys shorter than this are never cut. */
-const CERTAINLY_UNCUT = 1000
 /** How many values of $in, multiplied over the components, are looked up one by one. */
 const MOST_POINTS = 10_000
+/** How many ranges of keys are read side by side. */
+const MOST_MERGED = 2_000
 
 /** What the planner looks at of a collection. */
 type Planned = Pick<Collection, 'indexes'>
@@ -97,10 +98,15 @@ export const findIndex = (collection: Planned, wanted: unknown): Index | undefin
 
 const sameShape = (a: Document, b: Document): boolean => equal(Object.keys(a), Object.keys(b)) && equal(a, b)
 
+const wholeSpace = ({ space }: Index): Bounds => {
+  const [low, high] = spaceBounds(space)
+  return { low, high, shared: 0 }
+}
+
 const fullScan = (index: Index, question: Question): Plan => {
-  const direction = order(index, 0, question)
+  const direction = order(index, { points: [[]], equalities: 0 }, question)
   const ordered = question.sort.length === 0 || direction !== undefined
-  return { index, bounds: [spaceBounds(index.space)], reverse: direction === 'reverse', ordered }
+  return { index, bounds: [wholeSpace(index)], reverse: direction === 'reverse', ordered }
 }
 
 interface Candidate {
@@ -120,16 +126,21 @@ const consider = (
   const fit = fitFields(index, question, demands)
   const complete = index.sparse ? fit.excludesNull : true
   if (!hinted && !complete) return undefined
-  const direction = fit.points.length === 1 ? order(index, fit.equalities, question) : undefined
+  const several = fit.points.length > 1
+  const merges = several && question.sort.length > 0 && fit.points.length <= MOST_MERGED
+  const direction = !several || merges ? order(index, fit, question) : undefined
   const ordered = question.sort.length === 0 || direction !== undefined
   if (fit.score === 0 && !hinted && !(direction && question.sort.length > 0)) return undefined
   const whole = index.unique && fit.equalities === index.fields.length
   const makePlan = (): Plan => {
     const bounds = boundsOf(index, fit)
     const complete = index.unique && fit.points[0]?.length === index.fields.length
-    const exact = complete && bounds.every(([low]) => low.length < CERTAINLY_UNCUT)
+    const exact = complete && bounds.every(({ low }) => low.length < CERTAINLY_UNCUT)
     const covered = coversFilter(index, question, demands, fit)
-    return { index, bounds, exact, reverse: direction === 'reverse', ordered, covered }
+    const nulls = covered ? fit.points.filter((row) => row.some(isNullish)) : []
+    const doubtful = boundsOf(index, { ...fit, points: nulls })
+    const merged = merges && ordered
+    return { index, bounds, exact, reverse: direction === 'reverse', ordered, merged, covered, doubtful }
   }
   const sorts = direction && question.sort.length > 0 ? 2 : 0
   return { plan: makePlan, score: fit.score + (whole ? 100 : 0) + sorts }
@@ -143,12 +154,6 @@ interface Fit {
   range: Range | undefined
   excludesNull: boolean
   score: number
-}
-
-interface Range {
-  lower?: Demand
-  upper?: Demand
-  prefix?: string
 }
 
 const fitFields = (index: Index, { collation }: Question, demands: Demands): Fit => {
@@ -168,7 +173,7 @@ const fitFields = (index: Index, { collation }: Question, demands: Demands): Fit
       fit.score += choices.length === 1 ? 8 : 6
       continue
     }
-    fit.range = rangeDemand(usable, index)
+    fit.range = rangeDemand(usable, mayHoldArrays(index, index.fields.indexOf(field)))
     if (fit.range) fit.score += fit.range.lower && fit.range.upper ? 5 : 4
     break
   }
@@ -177,8 +182,10 @@ const fitFields = (index: Index, { collation }: Question, demands: Demands): Fit
 
 /** Whether the bounds alone decide: nothing else is demanded, and every demand is one that keys can answer. */
 const coversFilter = (index: Index, { filter, collation }: Question, demands: Demands, fit: Fit): boolean => {
-  if (index.multikey || index.cut || demandCount(demands) !== clauseCount(filter)) return false
   const points = index.fields.slice(0, fit.points[0]?.length ?? 0)
+  // Behind a point each document has one key, as long as no other component may be an array.
+  const single = index.fields.every((_, at) => (at === 0 && points.length > 0) || !mayHoldArrays(index, at))
+  if (!single || index.cut || demandCount(demands) !== clauseCount(filter)) return false
   const last = fit.range && !fit.range.prefix ? index.fields[points.length] : undefined
   return [...demands].every(
     ([field, list]) =>
@@ -188,8 +195,8 @@ const coversFilter = (index: Index, { filter, collation }: Question, demands: De
 }
 
 const isPlain = ({ operator, operand }: Demand): boolean =>
-  (operator === '$in' ? (operand as unknown[]) : [operand]).every((value) =>
-    [10, 15, 35, 40, 45].includes(typeOrder(value)),
+  (operator === '$in' ? (operand as unknown[]) : [operand]).every(
+    (value) => [10, 15, 35, 40, 45].includes(typeOrder(value)) || isNullish(value),
   )
 
 /** NaN lies below all numbers in an index and is less than none. */
@@ -217,71 +224,32 @@ const pointDemand = (demands: Demand[]): unknown[] | undefined => {
   return demands.find(({ operator }) => operator === '$in')?.operand as unknown[] | undefined
 }
 
-const rangeDemand = (demands: Demand[], index: Index): Range | undefined => {
+const rangeDemand = (demands: Demand[], inArrays: boolean): Range | undefined => {
   const prefix = demands.find(({ operator }) => operator === 'prefix')
   if (prefix) return { prefix: prefix.operand as string }
   const lower = demands.find(({ operator }) => operator === '$gt' || operator === '$gte')
   const upper = demands.find(({ operator }) => operator === '$lt' || operator === '$lte')
   if (!lower && !upper) return undefined
   // In an array one element may meet the one bound and another the other: only one of them narrows the scan.
-  if (lower && upper && (index.multikey || typeOrder(lower.operand) !== typeOrder(upper.operand)))
-    return { lower }
+  if (lower && upper && (inArrays || typeOrder(lower.operand) !== typeOrder(upper.operand))) return { lower }
   return { ...(lower && { lower }), ...(upper && { upper }) }
 }
 
-const boundsOf = (index: Index, { points, range }: Fit): Bounds[] =>
-  points
-    .map((row): Bounds => {
-      const prefix = encodeBound(row, index.descending, index.collation)
-      const [low, high] = range ? rangeBounds(index, row, prefix, range) : [prefix, after(prefix)]
-      const [spaceLow, spaceHigh] = spaceBounds(index.space)
-      return [
-        low.length > 0 ? inSpace(index.space, low) : spaceLow,
-        high.length > 0 ? inSpace(index.space, high) : spaceHigh,
-      ]
-    })
-    .sort(([a], [b]) => Buffer.compare(a, b))
-    .filter(([low], i, all) => i === 0 || !low.equals((all[i - 1] as Bounds)[0]))
-
-/** What is equal to the bound is not looked at, unless the bound is cut and says less than its value. */
-const isStrict = (demand: Demand | undefined, bound: Buffer): boolean =>
-  !demand?.operator.endsWith('e') && bound.length < CERTAINLY_UNCUT
-
-const rangeBounds = (
-  index: Index,
-  row: unknown[],
-  prefix: Buffer,
-  { lower, upper, prefix: text }: Range,
-): Bounds => {
-  const descending = index.descending[row.length] === true
-  if (text !== undefined) {
-    const low = Buffer.concat([prefix, textPrefix(text, descending)])
-    return [low, after(low)]
-  }
-  const type = Buffer.concat([prefix, typePrefix((lower ?? upper)?.operand, descending)])
-  const at = (demand: Demand) => encodeBound([...row, demand.operand], index.descending, index.collation)
-  const [first, last] = descending ? [upper, lower] : [lower, upper]
-  const [low, high] = [first && at(first), last && at(last)]
-  return [
-    low ? (isStrict(first, low) ? after(low) : low) : type,
-    high ? (isStrict(last, high) ? high : after(high)) : after(type),
-  ]
-}
-
-/** Whether the index, its leading equalities passed, runs in the order asked for, and in which direction. */
+/** Whether the index runs in the order asked for behind each of the points, and in which direction. */
 const order = (
   index: Index,
-  equalities: number,
+  { points, equalities }: Pick<Fit, 'points' | 'equalities'>,
   { sort, collation }: Question,
 ): 'forward' | 'reverse' | undefined => {
-  if (index.multikey || index.cut || index.collation || collation)
-    return sort.length === 0 ? 'forward' : undefined
-  const fixed = new Set(index.fields.slice(0, equalities))
-  let at = equalities
+  if (sort.length === 0) return 'forward'
+  if (index.cut || index.collation || collation) return undefined
+  const isPlainAt = (component: number) => !mayHoldArrays(index, component)
+  const fixed = new Set(index.fields.slice(0, equalities).filter((_, component) => isPlainAt(component)))
+  let at = points[0]?.length ?? 0
   let reverse: boolean | undefined
   for (const { field, descending } of sort) {
     if (fixed.has(field)) continue
-    if (index.fields[at] !== field) return undefined
+    if (index.fields[at] !== field || !isPlainAt(at)) return undefined
     const turned = descending !== index.descending[at]
     if (reverse !== undefined && reverse !== turned) return undefined
     reverse = turned

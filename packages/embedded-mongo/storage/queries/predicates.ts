@@ -108,3 +108,19 @@ export const hasText = (operand: unknown): boolean =>
   typeof operand === 'string' ||
   (Array.isArray(operand) && operand.some(hasText)) ||
   (isObject(operand) && Object.values(operand).some(hasText))
+
+/** The fields of a document that a filter looks at; undefined: perhaps all. */
+export const rootsOf = (filter: Document): string[] | undefined => {
+  const roots: string[] = []
+  for (const [key, value] of Object.entries(filter)) {
+    if (key === '$and' || key === '$or' || key === '$nor') {
+      for (const inner of value as Document[]) {
+        const found = rootsOf(inner)
+        if (!found) return undefined
+        roots.push(...found)
+      }
+    } else if (!key.startsWith('$')) roots.push(key.split('.', 1)[0] as string)
+    else if (key !== '$comment') return undefined
+  }
+  return roots
+}

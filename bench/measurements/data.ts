@@ -1,0 +1,111 @@
+import { type Collection, type Db, MongoClient } from 'mongodb'
+import { ehrPermissions, planPermissions, planRole } from '../../records/ehrs/rights/access.ts'
+import { newId } from '../../records/store/documents/ids.ts'
+import { type ParseDocument, storedPermissions } from '../../records/store/documents/parse-format.ts'
+
+const PEOPLE = 1_000
+/** Of these people the nurse sees the plan. */
+const NURSED = 500
+/** Of each person who has any: so a list of 100 is full however few there are in all. */
+const FEWEST = 100
+const STEP = 10_000
+const MINUTE_MS = 60_000
+const START = Date.UTC(2025, 0, 1)
+
+/** A patient with a record, a plan and blood pressures in it. */
+export interface Patient {
+  userId: string
+  ehrId: string
+  carePlanId: string
+}
+
+/**
+ * Registers that many blood pressures of 1,000 people through the driver, in Parse's format: the first person's are the
+ * patient's who asks, and 500 of the plans are open to a nurse.
+ */
+export async function load(
+  uri: string,
+  asks: { userId: string; nurseId?: string },
+  items: number,
+): Promise<Patient> {
+  const client = await MongoClient.connect(uri)
+  const db = client.db()
+  const people = Array.from({ length: PEOPLE }, (_, i) => ({
+    userId: i === 0 ? asks.userId : newId(),
+    ehrId: newId(),
+    carePlanId: newId(),
+  }))
+  await insert(db, 'Ehr', people.map(ehrOf))
+  await insert(db, 'CarePlan', people.map(planOf))
+  if (asks.nurseId) await nurse(db, asks.nurseId, people.slice(0, NURSED))
+  const filled = people.slice(0, Math.min(PEOPLE, Math.max(1, items / FEWEST)))
+  for (let i = 0; i < items; i += STEP) {
+    process.stderr.write(`\r${i} of ${items} blood pressures`)
+    const some = Array.from({ length: Math.min(STEP, items - i) }, (_, at) => {
+      const patient = filled[(i + at) % filled.length] as Patient
+      return pressureOf(patient, i + at)
+    })
+    await insert(db, 'BloodPressure', some)
+  }
+  process.stderr.write('\n')
+  await client.close()
+  return people[0] as Patient
+}
+
+const insert = (db: Db, collection: string, documents: ParseDocument[]) =>
+  db.collection<ParseDocument>(collection).insertMany(documents, { ordered: false })
+
+function document(_id: string, fields: object, permissions: Parameters<typeof storedPermissions>[0]) {
+  const at = new Date()
+  const meta = { version: 1, _created_at: at, _updated_at: at }
+  return { _id, ...meta, ...fields, ...storedPermissions(permissions) }
+}
+
+const headOf = ({ userId, ehrId }: Patient) => ({ _id: ehrId, subjectId: userId })
+
+const ehrOf = (patient: Patient) =>
+  document(patient.ehrId, { subjectId: patient.userId }, ehrPermissions(headOf(patient)))
+
+const planOf = (patient: Patient) =>
+  document(
+    patient.carePlanId,
+    {
+      ehrId: patient.ehrId,
+      name: 'Lower blood pressure',
+      status: 'ACTIVE',
+      language: 'en',
+      anonymous: false,
+    },
+    planPermissions(headOf(patient), patient.carePlanId),
+  )
+
+const pressureOf = (patient: Patient, i: number) => ({
+  ...document(
+    newId(),
+    {
+      ...{ ehrId: patient.ehrId, carePlanId: patient.carePlanId },
+      timestamp: new Date(START + i * MINUTE_MS),
+      ...{ systolic: 100 + ((i * 7919) % 80), systolicUnit: 'mm[Hg]' },
+      ...{ diastolic: 60 + ((i * 7919) % 30), diastolicUnit: 'mm[Hg]' },
+      warnings: [],
+    },
+    planPermissions(headOf(patient), patient.carePlanId),
+  ),
+  _created_at: new Date(START + i * MINUTE_MS),
+})
+
+interface Row {
+  _id: string
+}
+
+/** The roles of who takes part in these plans. */
+async function nurse(db: Db, userId: string, patients: readonly Patient[]): Promise<void> {
+  const names = patients.map(({ carePlanId }) => planRole(carePlanId, 'read'))
+  const at = new Date()
+  const closed = { _created_at: at, _updated_at: at, ...storedPermissions({ read: [], write: [] }) }
+  const rows = (name: string): Collection<Row> => db.collection<Row>(name)
+  await rows('_Role').insertMany(names.map((name) => ({ _id: name, name, ...closed })))
+  await rows('_Join:users:_Role').insertMany(
+    names.map((name) => ({ _id: `${name}$${userId}`, owningId: name, relatedId: userId })),
+  )
+}

@@ -1,0 +1,89 @@
+/** Ranges of an index that are read side by side: what lies behind their shared bytes, in order. */
+import type { Index } from '../collections/indexes.ts'
+import { recordIdOf } from '../collections/records.ts'
+import type { Entry, View } from '../disk/overlay.ts'
+import type { Bounds } from './bounds.ts'
+
+/** Most ranges give a few keys or none before enough are found. */
+const EXPECTED = 4
+
+interface Head {
+  entry: Entry
+  rest: Iterator<Entry>
+  shared: number
+}
+
+/** The record ids under all of the ranges, each range being in order already. */
+export function* merged(
+  view: View,
+  index: Index,
+  ranges: readonly Bounds[],
+  reverse: boolean,
+): Iterable<Buffer> {
+  const turned = reverse ? -1 : 1
+  const before = (a: Head, b: Head): boolean =>
+    a.entry.key.compare(b.entry.key, b.shared, undefined, a.shared) * turned < 0
+  const heads = new Heap<Head>(before)
+  for (const { low, high, shared } of ranges) {
+    const rest = view.range(low, high, reverse, EXPECTED)[Symbol.iterator]()
+    const { value: entry, done } = rest.next()
+    if (!done) heads.push({ entry, rest, shared })
+  }
+  for (let head = heads.first; head; head = heads.first) {
+    yield recordIdOf(index, head.entry)
+    const { value: entry, done } = head.rest.next()
+    if (done) heads.shift()
+    else {
+      head.entry = entry
+      heads.sink()
+    }
+  }
+}
+
+/** The first of many, in the time of a few comparisons. */
+class Heap<T> {
+  readonly #items: T[] = []
+  readonly #before: (a: T, b: T) => boolean
+
+  constructor(before: (a: T, b: T) => boolean) {
+    this.#before = before
+  }
+
+  get first(): T | undefined {
+    return this.#items[0]
+  }
+
+  push(item: T): void {
+    const items = this.#items
+    let at = items.push(item) - 1
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!this.#before(item, items[parent] as T)) break
+      items[at] = items[parent] as T
+      at = parent
+    }
+    items[at] = item
+  }
+
+  shift(): void {
+    const last = this.#items.pop()
+    if (last === undefined || this.#items.length === 0) return
+    this.#items[0] = last
+    this.sink()
+  }
+
+  /** After the first one has changed. */
+  sink(): void {
+    const items = this.#items
+    const item = items[0] as T
+    let at = 0
+    for (let child = 1; child < items.length; child = 2 * at + 1) {
+      const right = child + 1
+      if (right < items.length && this.#before(items[right] as T, items[child] as T)) child = right
+      if (!this.#before(items[child] as T, item)) break
+      items[at] = items[child] as T
+      at = child
+    }
+    items[at] = item
+  }
+}
