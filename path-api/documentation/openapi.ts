@@ -161,11 +161,11 @@ function contentOf(body: TSchema | Raw | Form<TSchema>, schemas: SchemaCollector
   )
 }
 
-/** `At most 2 MB; JSON nested at most 32 levels.` */
-function limitsInWords({ bytes, depth }: BodyLimits, body: NonNullable<Operation['body']>): string {
+/** `At most 2 MB; JSON nested at most 32 levels, with at most 20,000 values.` */
+function limitsInWords({ bytes, depth, values }: BodyLimits, body: NonNullable<Operation['body']>): string {
   const size = bytes < MEGABYTE ? `${bytes / 1024} KB` : `${bytes / MEGABYTE} MB`
   const isJson = !(body instanceof Raw || body instanceof Form)
-  return `At most ${size}${isJson ? `; JSON nested at most ${depth} levels` : ''}.`
+  return `At most ${size}${isJson ? `; JSON nested at most ${depth} levels, with at most ${values.toLocaleString('en')} values` : ''}.`
 }
 
 const header = (description: string) => ({ description, schema: { type: 'string' } })

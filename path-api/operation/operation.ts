@@ -51,19 +51,20 @@ export interface About<A extends Access> {
   ifMatch?: 'required'
   /** A PUT that makes what is not there yet: then it answers 201, and `If-None-Match: *` lets it do nothing else. */
   creates?: true
-  /** What the body may be at most; 1 MB and 32 levels unless told. */
+  /** What the body may be at most; 1 MB, 32 levels and 20,000 values unless told. */
   limits?: Partial<BodyLimits>
   /** How long a query may take; 5 s unless told. */
   deadlineMs?: number
 }
 
-/** How large a body may be, inflated, and how deeply nested when it is JSON. */
+/** How large a body may be, inflated, and how deeply nested, with how many values, when it is JSON. */
 export interface BodyLimits {
   bytes: number
   depth: number
+  values: number
 }
 
-const usualLimits: Readonly<BodyLimits> = { bytes: 1024 * 1024, depth: 32 }
+const usualLimits: Readonly<BodyLimits> = { bytes: 1024 * 1024, depth: 32, values: 20_000 }
 
 interface Definition<
   Path extends string,

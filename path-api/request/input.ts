@@ -4,7 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { type Check, checkOf } from '../../schemas/registry.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import { Form, Raw, type RawContent } from '../answer/media.ts'
-import type { Operation } from '../operation/operation.ts'
+import type { BodyLimits, Operation } from '../operation/operation.ts'
 import { parseJson } from './json.ts'
 
 /** An operation's input, read and checked. */
@@ -30,7 +30,7 @@ export function inputReader({ params, query, body, limits }: Operation): InputRe
     const input = {
       params: values,
       query: readQuery(request.url, query),
-      body: decode(request, body, bytes, limits.depth),
+      body: decode(request, body, bytes, limits),
       bytes,
     }
     const found = [
@@ -129,11 +129,11 @@ export function mediaTypesOf(body: NonNullable<Operation['body']>): readonly str
   return [body instanceof Form ? 'application/x-www-form-urlencoded' : 'application/json']
 }
 
-function decode(request: Request, body: Operation['body'], bytes: Buffer, depth: number): unknown {
+function decode(request: Request, body: Operation['body'], bytes: Buffer, limits: BodyLimits): unknown {
   if (body === undefined) return undefined
   if (body instanceof Raw) return { type: mediaType(request), bytes } satisfies RawContent
   if (body instanceof Form) return coerced(new URLSearchParams(bytes.toString()), body.schema as TObject)
-  if (bytes.length > 0) return parseJson(bytes, depth)
+  if (bytes.length > 0) return parseJson(bytes, limits)
   // No body has no properties; where any may stand, it would empty what is there.
   return body.additionalProperties === true ? undefined : {}
 }

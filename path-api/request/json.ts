@@ -1,23 +1,23 @@
 import { ServiceError } from '../../schemas/errors.ts'
+import type { BodyLimits } from '../operation/operation.ts'
+
+type JsonLimits = Pick<BodyLimits, 'depth' | 'values'>
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Parses a JSON body.
  *
- * @throws MalformedRequest for what is not JSON in UTF-8, cannot be kept, is nested too deeply or names `__proto__`
+ * @throws MalformedRequest for what is not JSON in UTF-8, cannot be kept, is larger than its limits or names `__proto__`
  */
-export function parseJson(bytes: Buffer, depth: number): unknown {
+export function parseJson(bytes: Buffer, limits: JsonLimits): unknown {
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))
   } catch {
-    throw new ServiceError('MalformedRequest', { detail: 'The body is not valid JSON in UTF-8.' })
+    refuse('The body is not valid JSON in UTF-8.')
   }
-  if (isDeeper(value, depth)) {
-    throw new ServiceError('MalformedRequest', { detail: `The body is nested deeper than ${depth} levels.` })
-  }
-  refuseTraps(value)
+  check(value, limits)
   return value
 }
 
@@ -30,22 +30,22 @@ const isBent = (value: unknown): boolean =>
 /** Only an escape can bring half of a character into a text that was UTF-8. */
 const isWhole = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
-const isDeeper = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((member) => isDeeper(member, levels - 1)))
+/** Level by level: what comes after may take its time for each value, and must not be given too many. */
+function check(body: unknown, { depth, values }: JsonLimits): void {
+  let count = 0
+  let level = [body]
+  for (let levels = 0; level.length > 0; levels++) {
+    count += level.length
+    if (count > values) refuse(`The body contains more than ${values.toLocaleString('en')} values.`)
+    if (level.some(isBent)) refuse('The body contains a number or a text that cannot be stored.')
+    const objects = level.filter((value) => typeof value === 'object' && value !== null) as object[]
+    if (levels === depth && objects.length > 0) refuse(`The body is nested deeper than ${depth} levels.`)
+    if (objects.some((object) => !Array.isArray(object) && Object.keys(object).some(isTrap)))
+      refuse('The body contains a property name that is never allowed.')
+    level = objects.flatMap(Object.values)
+  }
+}
 
-function refuseTraps(value: unknown): void {
-  if (isBent(value)) {
-    throw new ServiceError('MalformedRequest', {
-      detail: 'The body contains a number or a text that cannot be stored.',
-    })
-  }
-  if (typeof value !== 'object' || value === null) return
-  if (!Array.isArray(value) && Object.keys(value).some(isTrap)) {
-    throw new ServiceError('MalformedRequest', {
-      detail: 'The body contains a property name that is never allowed.',
-    })
-  }
-  for (const member of Object.values(value)) refuseTraps(member)
+function refuse(detail: string): never {
+  throw new ServiceError('MalformedRequest', { detail })
 }

@@ -23,7 +23,7 @@ export const measurementBatch = [
     extra: true,
     access: 'plan:write',
     body: MeasurementBatch,
-    limits: { bytes: 4 * 1024 * 1024 },
+    limits: { bytes: 4 * 1024 * 1024, values: 100_000 },
     reply: [200, BatchOutcome],
     handle: async ({ params: { ehrId }, body: { items } }, { caller, batches, newId }) => {
       const read = items.map((item) => readItem(item, newId()))

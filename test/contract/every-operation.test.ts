@@ -122,13 +122,16 @@ describe('every operation', () => {
         await refusedBody(operation, '{"', 'no JSON')
         await refusedBody(operation, '[]', 'another type')
       })
-      it('refuses a body that is too large or nested too deeply', async () => {
-        const { bytes, depth } = operation.limits
+      it('refuses a body that is too large, nested too deeply or has too many values', async () => {
+        const { bytes, depth, values } = operation.limits
         const large = await sendJson(operation, { surprise: 'x'.repeat(bytes) })
         assert.equal(large.status, 413, large.body)
         const deep = await sendJson(operation, `{"surprise":${'['.repeat(depth)}${']'.repeat(depth)}}`)
         assert.match(deep.body, /nested deeper/)
         assert.equal(deep.status, 400)
+        const long = await sendJson(operation, { surprise: Array(values).fill(1) })
+        assert.match(long.body, /more than [\d,]+ values/)
+        assert.equal(long.status, 400)
       })
       for (const [name, member] of Object.entries<TSchema>(schema.properties ?? {})) {
         it(`refuses a ${name} of a wrong type`, async () => {

@@ -1,17 +1,22 @@
 import { code, Refusal } from './parse-request.ts'
 
 const deepest = 32
+/** A batch included; a trigger may take its time for each of them. */
+const most = 50_000
 const reserved = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * Refuses what no class accepts and what Parse or the database would stumble over: nesting without end, keys that
+ * Refuses what no class accepts and what Parse or the database would stumble over: nesting and values without end, keys that
  * reach into prototypes, numbers that JSON cannot hold, dates that no calendar has, typed values of no such form.
  * Level by level, since recursion would end at the stack's limit.
  * @throws Refusal 400/107
  */
 export function checkJson(body: unknown): void {
+  let count = 0
   let level = [body]
   for (let depth = 0; level.length > 0; depth++) {
+    count += level.length
+    if (count > most) refuse(`JSON must not contain more than ${most} values`)
     if (depth > deepest) refuse(`JSON must not be nested deeper than ${deepest} levels`)
     level = level.flatMap((value) => {
       if (typeof value === 'number' && !Number.isFinite(value)) refuse('a number is out of range')

@@ -52,6 +52,7 @@ describe('class family: errors', () => {
     null: 'null',
     'nested 10,000 deep': nested(10_000),
     'nested 33 deep': nested(33),
+    'values without end': JSON.stringify({ answers: Array(50_000).fill('') }),
     '2 MB': JSON.stringify({ name: 'x'.repeat(2_000_000) }),
     __proto__: '{"__proto__": {"admin": true}}',
     'a nested __proto__': '{"payload": {"a": {"__proto__": {"admin": true}}}}',

@@ -133,7 +133,7 @@ describe('the frame of the path family', () => {
       const { paths } = (await (await call('GET', '/openapi.json')).json()) as Document
       assert.equal(
         paths['/sample/composition']?.post?.requestBody?.description,
-        'At most 4 MB; JSON nested at most 200 levels.',
+        'At most 4 MB; JSON nested at most 200 levels, with at most 20,000 values.',
       )
     })
     it('reads a form', async () => {
