@@ -13,6 +13,7 @@ import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/bmi.ts'
 import { defineFunction } from './functions/define.ts'
+import { tellOutage } from './request/refusals.ts'
 import { beforeCreate } from './triggers/create.ts'
 import { afterCreate, beforeDelete } from './triggers/remove.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/subjects.ts'
@@ -28,11 +29,13 @@ export function registerTriggers({ Cloud }: typeof Parse, records: Records, last
   for (const className of CLASS_NAMES) {
     const kind = classKind(className)
     Cloud.beforeSave(className, (request) =>
-      request.original ? beforeUpdate(family, kind, request) : beforeCreate(family, kind, request),
+      tellOutage(
+        request.original ? beforeUpdate(family, kind, request) : beforeCreate(family, kind, request),
+      ),
     )
-    Cloud.beforeDelete(className, (request) => beforeDelete(family, kind, request))
+    Cloud.beforeDelete(className, (request) => tellOutage(beforeDelete(family, kind, request)))
     Cloud.afterSave(className, async (request) => {
-      if (!request.original) await afterCreate(records, className, request.object)
+      if (!request.original) await tellOutage(afterCreate(records, className, request.object))
       // A plain object is the whole answer (the types do not know); else it is only what the service changed.
       return savedObject(request) as never
     })
@@ -40,8 +43,8 @@ export function registerTriggers({ Cloud }: typeof Parse, records: Records, last
 
   Cloud.beforeFind('Ehr', (request) => beforeFindEhr(records, request) as never)
   Cloud.afterFind('Ehr', (request) => afterFindEhr(records, request as never))
-  Cloud.beforeSave('_User', (request) => beforeSaveUser(records, request))
-  Cloud.afterLogin((request) => ensureEhr(records, request))
+  Cloud.beforeSave('_User', (request) => tellOutage(beforeSaveUser(records, request)))
+  Cloud.afterLogin((request) => tellOutage(ensureEhr(records, request)))
 }
 
 /** What the class family calculates for any user. */

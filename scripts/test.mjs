@@ -12,6 +12,7 @@ const usage = `Usage: npm test [-- [WORD]… [--OPTION]…]
   npm test -- goal "is restored"  those of them that are in such files
 
 Options go to mocha: --bail, --reporter=dot, --no-parallel (all in one process, for a debugger).
+npm run test:mongodb -- goal      the same on the MongoDB of MONGODB_URI, in databases of their own
 TEST_SIZE=full npm test           the size of .ci/run; docs/testing.md says what is larger then
 `
 
@@ -28,7 +29,9 @@ const escaped = (word) => word.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 function commandLine(args) {
   const options = args.filter((arg) => arg.startsWith('-'))
   const words = args.filter((arg) => !arg.startsWith('-')).map((word) => word.toLowerCase())
-  const all = ['.', ...readdirSync('packages').map((name) => join('packages', name))].flatMap(testsOf)
+  // The packages' tests are of the embedded engine itself.
+  const packages = process.env.TEST_DATABASE ? [] : readdirSync('packages')
+  const all = ['.', ...packages.map((name) => join('packages', name))].flatMap(testsOf)
   const names = (word) => all.filter(({ source }) => source.toLowerCase().includes(word))
   const titles = words.filter((word) => names(word).length === 0)
   for (const word of titles)
@@ -47,7 +50,10 @@ function commandLine(args) {
 
 const args = process.argv.slice(2)
 if (args.includes('--help')) process.stdout.write(usage)
-else {
+else if (process.env.TEST_DATABASE && !process.env.MONGODB_URI) {
+  process.stderr.write('MONGODB_URI must say which MongoDB the tests may use\n')
+  process.exitCode = 1
+} else {
   process.argv.splice(2, args.length, ...commandLine(args))
   await import('mocha/bin/mocha.js')
 }

@@ -19,6 +19,7 @@ import { linksOf } from './accounts/links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
+import { endAbandoned } from './database/abandoned.ts'
 import { openConnection } from './database/connection.ts'
 import { openDatabase } from './database/database.ts'
 import { parseMailAdapter } from './mail/parse-adapter.ts'
@@ -101,6 +102,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   const database = await openConnection(engine.uri, metrics)
   onStop(() => database.close())
   const { client, db } = database
+  onStop(watchAbandoned(config, client, log))
 
   const spend = await rateLimiter(db, rateLimits(config))
   const mails = await openMailQueue(db, {
@@ -138,6 +140,14 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   })
   const { place, lost: databaseLost } = engine
   return { url: publicUrl, place, app, client, db, log, databaseLost, ...(accounts ? { accounts } : {}) }
+}
+
+/** The embedded engine hears when a process dies, another server may not. */
+function watchAbandoned({ mongodbUri }: Config, client: MongoClient, log: Log): () => Promise<void> {
+  if (mongodbUri === undefined) return async () => {}
+  const onFault = (err: unknown) => log.warn({ err }, 'Abandoned transactions could not be ended')
+  const loop = endAbandoned(client, onFault)
+  return () => loop.end()
 }
 
 /** What the class family is, with the rules or, in the open test environment, without them. */

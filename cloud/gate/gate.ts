@@ -1,6 +1,7 @@
 import type { RequestHandler, Response } from 'express'
 import { waitsFor } from '../../records/ehrs/agreement.ts'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
+import { isOutage } from '../../records/store/documents/outage.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { hurry, sharedSchema } from '../parse-server/adapter/request-database.ts'
 
@@ -71,6 +72,7 @@ export function createGate({ open, records, spend, accounts }: GateParts): Reque
       else if (open) next()
       else accounts(request, res, next)
     } catch (error) {
+      if (isOutage(error)) return void res.status(503).json({})
       if (!(error instanceof Refusal)) return next(error)
       if (error.status === 405) res.set('Allow', 'POST')
       res.status(error.status).json({ code: error.code, error: error.message })

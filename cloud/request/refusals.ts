@@ -1,7 +1,9 @@
 import Parse from 'parse/node'
 import { type Faults, missingProperties } from '../../records/registered/rules.ts'
+import { isOutage } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { inOneLine, type Violation } from '../../schemas/violation.ts'
+import { UNAVAILABLE } from '../parse-server/adapter/query-refusals.ts'
 
 /** The answer about what does not exist, is someone else's, or does not belong together: always the same. */
 export const notFound = () => new Parse.Error(Parse.Error.OBJECT_NOT_FOUND, 'Object not found.')
@@ -25,6 +27,12 @@ export function refuseFaults({ missing, violations }: Faults): void {
 /** @throws Parse.Error 141 naming every required property that is absent or null */
 export const requireAll = (required: readonly string[] | undefined, values: Record<string, unknown>): void =>
   refuseFaults({ missing: missingProperties(required, values), violations: [] })
+
+/** What a trigger throws Parse takes for a refusal, unless it is said that the database is away. */
+export const tellOutage = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    throw isOutage(error) ? new Parse.Error(Parse.Error.INTERNAL_SERVER_ERROR, UNAVAILABLE) : error
+  })
 
 /** Does what the records forbid in the class family's words: nothing tells what is missing from someone else's. */
 export async function inParse<T>(work: () => Promise<T>): Promise<T> {

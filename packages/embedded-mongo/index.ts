@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 export { restoreBackup } from './storage/disk/backup.ts'
+export { addressOf } from './storage/disk/data-directory.ts'
 
 export interface EmbeddedMongo {
   uri: string

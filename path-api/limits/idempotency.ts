@@ -18,8 +18,8 @@ import type { Rendered } from '../response/rendered.ts'
 const hour = 3_600_000
 /** How long an answer is kept. */
 const keptFor = 24 * hour
-/** After this, work that has not finished is held to have died with its process. */
-const leaseFor = 30_000
+/** After this, work that has not finished has died with its process; no transaction lives as long. */
+const leaseFor = 75_000
 
 interface Claim {
   /** Hash of whose key it is, for which operation, and of the key: the key itself is not kept. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { MongoError } from 'mongodb'
+import { isOutage, unavailable } from '../../records/store/documents/outage.ts'
 import { isOverdue } from '../../records/store/reading/deadline.ts'
 import { closed } from '../../schemas/common.ts'
 import { type ErrorName, errorCode, errors, ServiceError } from '../../schemas/errors.ts'
@@ -32,7 +32,7 @@ export function impliedErrors({ access, method, path, body, ifMatch }: Operation
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown
   if (isOverdue(thrown)) return new ServiceError('DeadlineExceeded', { cause: thrown })
-  if (isOutage(thrown)) return new ServiceError('Unavailable', { retryAfter: 5, cause: thrown })
+  if (isOutage(thrown)) return unavailable(thrown)
   return new ServiceError('Internal', { cause: thrown })
 }
 
@@ -101,17 +101,4 @@ export function problem(error: ServiceError, instance: string, requestId: string
     },
     body: JSON.stringify(document),
   }
-}
-
-/** Codes of a server that shuts down or hands over: NotWritablePrimary, InterruptedAtShutdown and their like. */
-const handingOver = new Set<unknown>([91, 189, 10107, 11600, 11602, 13435, 13436])
-const lostConnection =
-  /^Mongo(Network|ServerSelection|NotConnected|Topology|PoolCleared|WaitQueue|OperationTimeout|ServerClosed|ClientClosed)/
-
-/** The database is away, not the request wrong. */
-function isOutage(thrown: unknown): boolean {
-  if (!(thrown instanceof MongoError)) return false
-  const labelled =
-    thrown.hasErrorLabel('RetryableWriteError') || thrown.hasErrorLabel('TransientTransactionError')
-  return labelled || lostConnection.test(thrown.name) || handingOver.has(thrown.code)
 }

@@ -1,5 +1,8 @@
 import type { MongoClient, MongoClientOptions } from 'mongodb'
 
+/** What the database knows the service by. */
+export const APPLICATION = 'health-record-service'
+
 /** How long the start waits for a primary, and how long a request does. */
 const START_MS = 60_000
 const REQUEST_MS = 5_000
@@ -8,7 +11,12 @@ const REQUEST_MS = 5_000
  * How every client of the service connects, whatever the address says: what was acknowledged is on the disks of a
  * majority, and what is read comes from the primary.
  */
-const durable = { w: 'majority', journal: true, readPreference: 'primary' } as const
+const durable = {
+  w: 'majority',
+  journal: true,
+  readPreference: 'primary',
+  appName: APPLICATION,
+} as const
 
 const withSelection = (uri: string, serverSelectionTimeoutMS: number): MongoClientOptions =>
   /[?&]serverSelectionTimeoutMS=/i.test(uri) ? durable : { ...durable, serverSelectionTimeoutMS }

@@ -1,29 +1,40 @@
 /** What a run of tests begins and ends with; mocha requires it (.mocharc.json), in every process of the run. */
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type EmbeddedMongo, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { MongoClient } from 'mongodb'
 
-/** Where the one engine of the run listens, for those who need no engine of their own. */
-const ENGINE_URI = 'TEST_ENGINE_URI'
+/** Where those who need no engine of their own find theirs: at MONGODB_URI, or on the one engine of the run. */
+const SHARED_URI = 'TEST_SHARED_URI'
+/** Stands there for what a database is for. */
+const NAME = '_NAME_'
 
 /** A number for each process that runs tests beside others; none in the one that leads the run. */
 const worker = process.env.MOCHA_WORKER_ID
 
 const closers: (() => Promise<void>)[] = []
-if (worker === undefined) closers.push((await begin()).stop)
+if (worker === undefined) closers.push(await begin())
 // It is asked to end, and killed a second later: not in the middle of writing its coverage.
 else process.once('SIGTERM', () => process.exit())
 
 /** All that tests leave in temporary directories is in one, which goes with the run. */
-async function begin(): Promise<EmbeddedMongo> {
+async function begin(): Promise<() => Promise<void>> {
   process.once('SIGINT', () => process.exit(130))
   const directory = mkdtempSync(join(tmpdir(), 'tests-'))
   process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
   process.env.TMPDIR = directory
+  const given = process.env.TEST_DATABASE === 'given' && process.env.MONGODB_URI
+  if (given) {
+    // Another run may be at work there.
+    const prefix = `test-${randomUUID().slice(0, 8)}-`
+    process.env[SHARED_URI] = withDatabase(given, prefix + NAME)
+    return () => dropDatabases(given, prefix)
+  }
   const engine = await startEmbeddedMongo({ dataDir: join(directory, 'engine') })
-  process.env[ENGINE_URI] = engine.uri.replace(/\/+$/, '')
-  return engine
+  process.env[SHARED_URI] = withDatabase(engine.uri, NAME)
+  return engine.stop
 }
 
 export function mochaGlobalSetup(this: Mocha.Runner): void {
@@ -39,8 +50,21 @@ export async function mochaGlobalTeardown(): Promise<void> {
   for (const close of closers.splice(0).reverse()) await close()
 }
 
-/** A database on the engine of the run that no other process of it uses. */
-export const databaseUri = (name: string): string => `${process.env[ENGINE_URI]}/${name}-${worker ?? 'alone'}`
+async function dropDatabases(uri: string, prefix: string): Promise<void> {
+  const client = await MongoClient.connect(uri)
+  const { databases } = await client.db().admin().listDatabases({ nameOnly: true })
+  for (const { name } of databases) if (name.startsWith(prefix)) await client.db(name).dropDatabase()
+  await client.close()
+}
+
+/** `mongodb://user:password@a,b/other?options` with a database of ours. */
+function withDatabase(uri: string, name: string): string {
+  return uri.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]+)\/?[^?]*/, `$1/${name}`)
+}
+
+/** A database that no other process of the run uses. */
+export const databaseUri = (name: string): string =>
+  String(process.env[SHARED_URI]).replace(NAME, `${name}-${worker ?? 'alone'}`)
 
 /** Does it when the run is over. A process that runs tests beside others just ends. */
 export function atEnd(close: () => Promise<void>): void {

@@ -1,4 +1,5 @@
 import type { NextFunction, Response } from 'express'
+import { isOutage } from '../../../records/store/documents/outage.ts'
 import { type ErrorName, ServiceError } from '../../../schemas/errors.ts'
 import { inOneLine, type Violation } from '../../../schemas/violation.ts'
 import { code, Refusal } from '../request/parse-request.ts'
@@ -21,6 +22,7 @@ const faults: Partial<Record<ErrorName, [status: number, code: number, text?: st
 export function answerFault(error: unknown, res: Response, next: NextFunction): void {
   const refusal = refusalOf(error)
   if (refusal) res.status(refusal.status).json({ code: refusal.code, error: refusal.message })
+  else if (isOutage(error)) res.status(503).json({})
   else next(error)
 }
 

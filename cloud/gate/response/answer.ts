@@ -1,5 +1,7 @@
 import express, { type Response } from 'express'
 import type { Logger } from 'pino'
+import { PATIENCE_MS } from '../../../records/store/documents/outage.ts'
+import { UNAVAILABLE } from '../../parse-server/adapter/query-refusals.ts'
 import { code } from '../request/parse-request.ts'
 
 interface Fault {
@@ -64,6 +66,7 @@ function send(res: Response, status: number, body: unknown): Response {
   if (status < 400) return asJson(Array.isArray(body) ? body.map(batchedAnswer) : body)
   const { status: told, ...fault } = describe(status, body)
   res.statusCode = told
+  if (told === 503) res.set('Retry-After', String(PATIENCE_MS / 1000))
   if (told === 429 && !res.hasHeader('Retry-After')) res.set('Retry-After', String(retryAfterSeconds))
   return asJson(fault)
 }
@@ -106,6 +109,8 @@ function describe(status: number, body: unknown): Fault {
   if (given === code.invalidSession)
     return { status: 401, code: given, error: text ?? 'Invalid session token' }
   if (given === code.timeout) return { status: 408, code: given, error: 'The query took too long' }
+  if (status === 503 || (given === code.internal && text === UNAVAILABLE))
+    return { status: 503, code: code.internal, error: UNAVAILABLE }
   if (status >= 500) return { status, code: code.internal, error: 'Internal server error' }
   const known = typeof given === 'number' ? given : (codeOfStatus[status] ?? code.invalidJson)
   return { status, code: known, error: text ?? 'The request is malformed' }

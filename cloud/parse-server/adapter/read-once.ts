@@ -2,6 +2,7 @@ import type { Db } from 'mongodb'
 import type { LastRead } from '../../../records/store/announce.ts'
 import { createLookup, type Lookup } from '../../../records/store/batching/lookup.ts'
 import { documentsOf } from '../../../records/store/documents/database.ts'
+import { isOutage, unavailable } from '../../../records/store/documents/outage.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 
 type Found = Record<string, unknown> & { objectId: string; _wperm?: string[] }
@@ -53,7 +54,9 @@ export function readOnce(adapter: { find: Find; database: Db }, toObject: ToObje
   }
 
   const readOne = async (className: string, schema: unknown, objectId: string): Promise<Found[]> => {
-    const document = await lookupIn(className)(objectId)
+    const document = await lookupIn(className)(objectId).catch((error: unknown) => {
+      throw isOutage(error) ? unavailable(error) : error
+    })
     if (!document) return []
     if (remembered.size >= mostRemembered) remembered.delete(remembered.keys().next().value ?? '')
     remembered.set(keyOf(className, objectId), document)

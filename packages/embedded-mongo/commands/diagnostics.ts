@@ -9,27 +9,31 @@ const VERSION = '7.0.0'
 
 /** As the primary of a replica set of one: a driver repeats only writes that it sends to a replica set. */
 const hello: Command = {
-  run: ({ engine: { address }, connectionId }) => ({
-    helloOk: true,
-    ismaster: true,
-    isWritablePrimary: true,
-    secondary: false,
-    setName: 'embedded',
-    setVersion: 1,
-    hosts: [address],
-    primary: address,
-    me: address,
-    maxBsonObjectSize: 16 * 1024 * 1024,
-    maxMessageSizeBytes: 48_000_000,
-    maxWriteBatchSize: 100_000,
-    localTime: new Date(),
-    logicalSessionTimeoutMinutes: 30,
-    connectionId,
-    minWireVersion: 0,
-    maxWireVersion: 21,
-    readOnly: false,
-    ok: 1,
-  }),
+  run({ engine: { address, applications }, command, connectionId }) {
+    const name = command.client?.application?.name
+    if (typeof name === 'string') applications.set(connectionId, name)
+    return {
+      helloOk: true,
+      ismaster: true,
+      isWritablePrimary: true,
+      secondary: false,
+      setName: 'embedded',
+      setVersion: 1,
+      hosts: [address],
+      primary: address,
+      me: address,
+      maxBsonObjectSize: 16 * 1024 * 1024,
+      maxMessageSizeBytes: 48_000_000,
+      maxWriteBatchSize: 100_000,
+      localTime: new Date(),
+      logicalSessionTimeoutMinutes: 30,
+      connectionId,
+      minWireVersion: 0,
+      maxWireVersion: 21,
+      readOnly: false,
+      ok: 1,
+    }
+  },
 }
 
 const ping: Command = { run: () => ({ ok: 1 }) }

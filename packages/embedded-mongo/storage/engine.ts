@@ -20,6 +20,8 @@ export class Engine {
   readonly lastWrites = new LastWrites()
   /** Where it listens. */
   address = ''
+  /** What the applications behind the connections call themselves. */
+  readonly applications = new Map<number, string>()
   /** How many clients are connected now. */
   connections = 0
   /** How long the TTL monitor rests between two rounds. */

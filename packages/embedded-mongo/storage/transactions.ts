@@ -32,6 +32,8 @@ export class Transaction {
   timer: NodeJS.Timeout | undefined
   /** The connection that carried its last command. */
   connectionId = 0
+  /** When its last command came. */
+  usedAt = Date.now()
   state: 'active' | 'committing' | 'committed' | 'aborted' = 'active'
   /** Under way or done: a commit that is sent again gets the same answer. */
   committed: Promise<void> | undefined
@@ -110,6 +112,12 @@ export class Transactions {
     const transaction = this.find(id, number)
     if (transaction.state !== 'active') throw noSuch(number)
     return transaction
+  }
+
+  /** Those that wait for their clients. */
+  open(): Transaction[] {
+    const all = [...this.#sessions.values()].map(({ transaction }) => transaction)
+    return all.filter((transaction): transaction is Transaction => transaction?.state === 'active')
   }
 
   endSession(id: string): void {

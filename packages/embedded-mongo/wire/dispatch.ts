@@ -142,6 +142,7 @@ export class Dispatcher {
       ? engine.transactions.start(id, number, engine.catalog.version)
       : engine.transactions.active(id, number)
     transaction.connectionId = context.connectionId
+    transaction.usedAt = Date.now()
     try {
       return await command.run({
         ...context,

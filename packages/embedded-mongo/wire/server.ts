@@ -41,6 +41,7 @@ export class MongoServer {
     socket.on('close', () => {
       this.#sockets.delete(socket)
       this.#engine.connections--
+      this.#engine.applications.delete(connectionId)
       this.#engine.transactions.abortAll(connectionId)
     })
     socket.on('data', (chunk) => {

@@ -1,4 +1,5 @@
 import type { ClientSession, Collection, Db } from 'mongodb'
+import { together } from '../documents/database.ts'
 import { endOfChain, type Head, macOf, placeOf, START, sameMac, startOfChain } from './chain.ts'
 import { scopesOf } from './scopes.ts'
 import { entriesOf } from './trail.ts'
@@ -46,9 +47,7 @@ export async function removeEntriesBefore(db: Db, key: string, moment: Date): Pr
   let first = await entries.findOne({}, { sort: { _id: 1 } })
   while (first) {
     const { chain } = placeOf(first._id)
-    const batch = await db.client.withSession((session) =>
-      session.withTransaction(() => shorten(db, key, chain, moment, session)),
-    )
+    const batch = await together(db, (session) => shorten(db, key, chain, moment, session))
     removed += batch
     const from = batch < BATCH ? endOfChain(chain) : startOfChain(chain)
     first = await entries.findOne({ _id: { $gt: from } }, { sort: { _id: 1 } })

@@ -1,3 +1,4 @@
+import { Queue } from '../batching/waiting.ts'
 import { type Access, type AuditEntry, type Head, link, START } from './chain.ts'
 
 /** A chain that one writer at a time holds. */
@@ -13,6 +14,7 @@ export interface Lane {
  * A lane whose last write ended in doubt is never used again.
  */
 export interface Lanes {
+  /** @throws Unavailable when none becomes free */
   take(): Promise<Lane>
   give(lane: Lane, outcome: 'written' | 'not written' | 'in doubt'): void
   /** The head of each chain that has entries: what is known to be on disk. */
@@ -26,7 +28,7 @@ export function openLanes(instance: number, key: string): Lanes {
   const heads = new Map<string, Head>()
   const linked = new Map<Lane, Head>()
   const free: Lane[] = []
-  const waiting: Array<(lane: Lane) => void> = []
+  const waiting = new Queue<{ resolve(lane: Lane): void; reject(reason: unknown): void }>()
   let opened = 0
   let usable = 0
 
@@ -44,14 +46,14 @@ export function openLanes(instance: number, key: string): Lanes {
     return lane
   }
   const pass = (lane: Lane): void => {
-    const next = waiting.shift()
-    if (next) next(lane)
+    const [next] = waiting.take(1)
+    if (next) next.resolve(lane)
     else free.push(lane)
   }
   return {
     take() {
       const lane = free.pop() ?? (usable < MOST ? open() : undefined)
-      return lane ? Promise.resolve(lane) : new Promise((resolve) => waiting.push(resolve))
+      return lane ? Promise.resolve(lane) : new Promise((resolve, reject) => waiting.add({ resolve, reject }))
     },
     give(lane, outcome) {
       const head = linked.get(lane)

@@ -19,14 +19,14 @@ export interface Audit {
   /** What stands for many EHRs in the place of one. */
   scopeOf(ehrIds: readonly string[]): Promise<string>
   /** Writes accesses in a transaction. */
-  inTransaction(session: ClientSession): AuditInTransaction
+  inTransaction(): AuditInTransaction
   /** Waits for what is being written, and signs the last heads. */
   close(): Promise<void>
 }
 
 interface AuditInTransaction {
   /** Once per attempt, as the transaction's last write. */
-  write(accesses: Access[]): Promise<void>
+  write(accesses: Access[], session: ClientSession): Promise<void>
   /** Once, when the transaction has ended. */
   settle(outcome: 'written' | 'not written' | 'in doubt'): void
 }
@@ -80,10 +80,10 @@ export async function openAudit(options: AuditOptions): Promise<Audit> {
   return {
     record: (...accesses) => groups.add(onePerKind(accesses)),
     scopeOf: scopeKeeper(db, clock),
-    inTransaction(session) {
+    inTransaction() {
       let lane: Lane | undefined
       return {
-        async write(accesses) {
+        async write(accesses, session) {
           if (accesses.length === 0) return
           lane ??= await lanes.take()
           await entries.insertMany(lane.link(onePerKind(accesses), clock()), { session })

@@ -1,6 +1,8 @@
+import { Queue } from './waiting.ts'
+
 /** Collects what arrives while a write is under way and writes it together. */
 export interface Groups<T> {
-  /** Resolves when the group that holds the items is written; rejects when that write failed. */
+  /** Resolves when the group that holds the items is written. @throws Unavailable when its turn does not come; what the write throws */
   add(items: readonly T[]): Promise<void>
   /** Resolves when nothing waits and nothing is being written. */
   idle(): Promise<void>
@@ -14,13 +16,12 @@ interface Waiting<T> {
 
 /** One write at a time, of `most` items or a little more; a request's items stay together. */
 export function createGroups<T>(most: number, write: (items: T[]) => Promise<void>): Groups<T> {
-  let waiting: Waiting<T>[] = []
+  const waiting = new Queue<Waiting<T>>()
   let running: Promise<void> | undefined
 
   const run = async (): Promise<void> => {
     while (waiting.length > 0) {
-      const group = waiting.slice(0, most)
-      waiting = waiting.slice(most)
+      const group = waiting.take(most)
       try {
         await write(group.flatMap(({ items }) => items))
         for (const { resolve } of group) resolve()
@@ -33,7 +34,7 @@ export function createGroups<T>(most: number, write: (items: T[]) => Promise<voi
   return {
     add: (items) =>
       new Promise((resolve, reject) => {
-        waiting.push({ items, resolve, reject })
+        waiting.add({ items, resolve, reject })
         running ??= run()
       }),
     idle: async () => running,

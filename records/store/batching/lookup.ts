@@ -1,4 +1,6 @@
-/** Finds one by its id. */
+import { Queue } from './waiting.ts'
+
+/** Finds one by its id. @throws Unavailable when its turn does not come */
 export type Lookup<T> = (id: string) => Promise<T | undefined>
 
 interface Waiting<T> {
@@ -16,14 +18,13 @@ const MOST_IDS = 200
  * @param find the ones with these ids, in any order; each caller gets what was found, the same when ids are equal
  */
 export function createLookup<T>(idOf: (one: T) => string, find: (ids: string[]) => Promise<T[]>): Lookup<T> {
-  let waiting: Waiting<T>[] = []
+  const waiting = new Queue<Waiting<T>>()
   let running = false
 
   const run = async (): Promise<void> => {
     running = true
     while (waiting.length > 0) {
-      const asked = waiting.slice(0, MOST_IDS)
-      waiting = waiting.slice(MOST_IDS)
+      const asked = waiting.take(MOST_IDS)
       try {
         const found = new Map(
           (await find([...new Set(asked.map(({ id }) => id))])).map((one) => [idOf(one), one]),
@@ -37,7 +38,7 @@ export function createLookup<T>(idOf: (one: T) => string, find: (ids: string[]) 
   }
   return (id) =>
     new Promise((resolve, reject) => {
-      waiting.push({ id, resolve, reject })
+      waiting.add({ id, resolve, reject })
       if (!running) void run()
     })
 }

@@ -1,4 +1,13 @@
-import { type ClientSession, type Collection, type Db, type MongoClient, MongoServerError } from 'mongodb'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  type ClientSession,
+  type Collection,
+  type Db,
+  type MongoClient,
+  MongoError,
+  MongoServerError,
+} from 'mongodb'
+import { isConflict, isOutage, PATIENCE_MS } from './outage.ts'
 import type { ParseDocument } from './parse-format.ts'
 
 /** The database that both families share, on the one client that Parse opened. */
@@ -15,6 +24,54 @@ export const documentsOf = ({ db }: Pick<Database, 'db'>, name: string): Collect
 export const isDuplicate = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && error.code === 11_000
 
-/** Writes together or not at all; the work may run more than once, when others write the same. */
-export const together = <T>({ client }: Database, work: (session: ClientSession) => Promise<T>): Promise<T> =>
-  client.withSession((session) => session.withTransaction(() => work(session)))
+/**
+ * Writes together or not at all. The work may run more than once, when others write the same or the primary changes,
+ * but whoever waits is told after some seconds: the driver's own loop goes on for two minutes.
+ * @param repeated whether it is tried again
+ * @throws MongoError, marked as UnknownTransactionCommitResult when it may have been written all the same
+ */
+export async function together<T>(
+  { client }: Pick<Database, 'client'>,
+  work: (session: ClientSession) => Promise<T>,
+  repeated = true,
+): Promise<T> {
+  const end = Date.now() + PATIENCE_MS
+  for (let attempt = 1; ; attempt++) {
+    const session = client.startSession()
+    try {
+      session.startTransaction()
+      const result = await work(session)
+      await commit(session, end)
+      await session.endSession()
+      return result
+    } catch (error) {
+      // Nobody waits for a server that is away to hear that the transaction is over.
+      const ended = session.endSession().catch(() => {})
+      if (!isOutage(error) || isConflict(error)) await ended
+      if (!repeated || isInDoubt(error) || !isOutage(error) || Date.now() > end) throw error
+      await sleep(Math.random() * Math.min(2 ** attempt, MOST_PAUSE_MS))
+    }
+  }
+}
+
+const MOST_PAUSE_MS = 200
+
+/** A commit whose answer is lost is sent again: it is done once. */
+async function commit(session: ClientSession, end: number): Promise<void> {
+  for (;;) {
+    try {
+      return await session.commitTransaction()
+    } catch (error) {
+      if (isConflict(error) || !(error instanceof MongoError)) throw error
+      error.addErrorLabel(IN_DOUBT)
+      if (Date.now() > end || !isOutage(error)) throw error
+      await sleep(Math.random() * MOST_PAUSE_MS)
+    }
+  }
+}
+
+const IN_DOUBT = 'UnknownTransactionCommitResult'
+
+/** The commit was sent and never answered: to write again might be to write twice. */
+export const isInDoubt = (error: unknown): boolean =>
+  error instanceof MongoError && error.hasErrorLabel(IN_DOUBT)

@@ -1,5 +1,6 @@
 import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongodb'
 import type { Access, Audit } from '../audit/trail.ts'
+import { together } from '../documents/database.ts'
 import { type Change, keepChanges } from './history.ts'
 import type { RecentRemovals } from './recent-removals.ts'
 
@@ -53,23 +54,25 @@ export async function readTogether<T>(records: Records, work: (tx: Reading) => P
  *       await goals.create(caller, goalInput(plan.id), permissions, { tx })
  *     })
  */
-export async function inTransaction<T>(records: Records, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  const session = records.client.startSession()
-  const audit = records.audit.inTransaction(session)
+export async function inTransaction<T>(
+  records: Records,
+  work: (tx: Transaction) => Promise<T>,
+  repeated = true,
+): Promise<T> {
+  const audit = records.audit.inTransaction()
+  const attempt = async (session: ClientSession): Promise<T> => {
+    const tx: Transaction = { session, changes: [], accesses: [] }
+    const result = await work(tx)
+    await keepChanges(records.db, tx.changes, session)
+    await audit.write(tx.accesses, session)
+    return result
+  }
   try {
-    const result = await session.withTransaction(async () => {
-      const tx: Transaction = { session, changes: [], accesses: [] }
-      const result = await work(tx)
-      await keepChanges(records.db, tx.changes, session)
-      await audit.write(tx.accesses)
-      return result
-    })
+    const result = await together(records, attempt, repeated)
     audit.settle('written')
     return result
   } catch (error) {
     audit.settle(error instanceof MongoError ? 'in doubt' : 'not written')
     throw error
-  } finally {
-    await session.endSession()
   }
 }

@@ -1,9 +1,10 @@
-import { type AnyBulkWriteOperation, type ClientSession, type Collection, MongoError } from 'mongodb'
+import type { AnyBulkWriteOperation, ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Access } from '../audit/trail.ts'
 import { createGroups } from '../batching/group.ts'
 import type { Permissions } from '../documents/caller.ts'
-import { documentsOf } from '../documents/database.ts'
+import { documentsOf, isInDoubt } from '../documents/database.ts'
+import { isConflict, isOutage } from '../documents/outage.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import type { Change } from './history.ts'
 import { inTransaction, type Records, type Transaction } from './transaction.ts'
@@ -67,7 +68,9 @@ export class Writer {
   /** Writes as a part of `tx`; without one together with others, where what forbids one does not touch the rest. */
   write<R>(write: Write<R>, tx?: Transaction): Promise<R> {
     if (tx) return this.#perform(tx, [write]).then(([outcome]) => resultOf(outcome as Outcome<R>))
-    return new Promise((resolve, reject) => void this.#groups.add([{ write, resolve, reject }]))
+    return new Promise((resolve, reject) => {
+      this.#groups.add([{ write, resolve, reject }]).catch(reject)
+    })
   }
 
   /** Writes all of them as a part of `tx`: one read and one write. What forbids one of them ends it. */
@@ -77,18 +80,13 @@ export class Writer {
 
   /** One attempt for all. When it meets other writers, or one of them is impossible, each goes on by itself. */
   async #together(batch: Pending[]): Promise<void> {
-    let attempts = 0
+    const writes = batch.map(({ write }) => write)
     try {
-      const outcomes = await inTransaction(this.#records, (tx) => {
-        if (attempts++ > 0) throw new Error('Met by another writer.')
-        return this.#perform(
-          tx,
-          batch.map(({ write }) => write),
-        )
-      })
+      const outcomes = await inTransaction(this.#records, (tx) => this.#perform(tx, writes), false)
       for (const [i, pending] of batch.entries()) settle(pending, outcomes[i] as Outcome<unknown>)
     } catch (error) {
-      if (mayBeWritten(error)) for (const { reject } of batch) reject(error)
+      if (isInDoubt(error) || (isOutage(error) && !isConflict(error)))
+        for (const { reject } of batch) reject(error)
       else for (const pending of batch) void this.#alone(pending)
     }
   }
@@ -171,10 +169,6 @@ function settle({ resolve, reject }: Pending, { decision, error }: Outcome<unkno
   if (decision) resolve(decision.result as never)
   else reject(error)
 }
-
-/** The commit was sent and never answered: to write again might be to write twice. */
-const mayBeWritten = (error: unknown): boolean =>
-  error instanceof MongoError && error.hasErrorLabel('UnknownTransactionCommitResult')
 
 /** Batches in which each record occurs once, so that every write sees what the one before it left. */
 function withoutRepeats(group: Pending[]): Pending[][] {

@@ -43,7 +43,9 @@ describe('removal', () => {
       contents,
       db: service.db,
       client: {
-        withSession: () => Promise.reject(new Error('no database')),
+        startSession: () => {
+          throw new Error('no database')
+        },
       } as unknown as typeof service.client,
     }
     await assert.rejects(removeWithAll(broken, 'CarePlan', carePlanId, owner.mvUid), /no database/)

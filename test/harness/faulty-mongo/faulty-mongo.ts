@@ -7,7 +7,7 @@ import { answerOf, answerTo, commandOf, split } from './messages.ts'
  * What happens to a command: it is answered in the server's place, its answer is changed, or the connection breaks:
  * before the command arrives, when it has been done, or in the middle of its answer.
  */
-type Fault =
+export type Fault =
   | { answer: Document }
   | { change: (answer: Document) => Document }
   | { cut: 'before' | 'after' | 'within' }
@@ -29,7 +29,7 @@ export interface FaultyMongo {
 }
 
 export async function startFaultyMongo(target: string): Promise<FaultyMongo> {
-  const { hostname, port } = new URL(target)
+  const [, hostname = '', port = '27017'] = /^mongodb:\/\/(?:[^@/]*@)?([^:,/]+)(?::(\d+))?/.exec(target) ?? []
   const sockets = new Set<Socket>()
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connect({ host: hostname, port: Number(port), noDelay: true })

@@ -5,12 +5,11 @@ import { config, service } from './service.ts'
 
 /** A second service on the database of the first, with the same keys and a configuration of its own. */
 export async function startNeighbour(env: NodeJS.ProcessEnv): Promise<ServiceProcess> {
-  const [host] = service.client.options.hosts
   const dataDir = newDataDir()
   copyFileSync(join(config.dataDir, 'keys.json'), join(dataDir, 'keys.json'))
   const neighbour = await startProcess({
     DATA_DIR: dataDir,
-    MONGODB_URI: `mongodb://${host}/${service.db.databaseName}?directConnection=true`,
+    MONGODB_URI: config.mongodbUri,
     PUBLIC_URL: service.url,
     ...env,
   })

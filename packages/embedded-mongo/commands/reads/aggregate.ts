@@ -1,5 +1,5 @@
 /** aggregate: the head of a pipeline runs on the planner, the rest stage by stage. */
-import type { Document } from 'bson'
+import { Binary, type Document, Long } from 'bson'
 import { checkPipeline, compilePipeline } from '../../language/aggregation/pipeline.ts'
 import type { Documents, Foreign } from '../../language/aggregation/stage.ts'
 import { checkNamespace } from '../../storage/collections/catalog.ts'
@@ -19,7 +19,7 @@ export const aggregate: Command = {
   options: 'pipeline explain allowDiskUse cursor hint collation let bypassDocumentValidation',
   async run(context) {
     const { command, engine, db, owner, pace } = context
-    const pipeline = checkPipeline(command.pipeline)
+    const pipeline = checkPipeline(withOperations(context, command.pipeline))
     if (isNumeric(command.aggregate) && pipeline[0]?.$documents === undefined)
       fail(
         73,
@@ -37,6 +37,21 @@ export const aggregate: Command = {
       'firstBatch',
     )
   },
+}
+
+/** Of what `$currentOp` shows there is this: the transactions that wait for their clients. */
+const withOperations = ({ engine, db }: Context, pipeline: unknown): unknown => {
+  if (db !== 'admin' || !Array.isArray(pipeline) || !isObject(pipeline[0]?.$currentOp)) return pipeline
+  const shown = engine.transactions.open().map(({ id, connectionId, usedAt }) => ({
+    type: 'idleSession',
+    appName: engine.applications.get(connectionId),
+    lsid: { id: new Binary(Buffer.from(id.session, 'hex'), Binary.SUBTYPE_UUID) },
+    transaction: {
+      parameters: { txnNumber: Long.fromBigInt(id.number), autocommit: false },
+      timeInactiveMicros: Long.fromNumber((Date.now() - usedAt) * 1000),
+    },
+  }))
+  return [{ $documents: { $literal: shown } }, ...pipeline.slice(1)]
 }
 
 /** `[{$group: {_id: 1, n: {$sum: 1}}}]`, which is how drivers count: the name of the sum. */

@@ -24,6 +24,7 @@ const READERS = 'data.mdb-lock'
 const READERS_BYTES = 700_000
 const STATE = 'data.mdb.state'
 const LOCK = 'lock.sock'
+const ANNOUNCED = 'announced'
 /** While it is there, nobody has seen that the data file is whole. */
 const UNVERIFIED = 'data.mdb.unverified'
 
@@ -39,6 +40,8 @@ export interface DataDirectory {
   doubt: 'unclean' | 'copied' | undefined
   /** Says that the data file is whole and in use: from now on its absence is damage. */
   confirm(): void
+  /** Tells who asks at the lock where the engine listens. */
+  announce(address: string): void
   /** Says that the data file has been closed, and lets others have the directory. */
   release(): void
 }
@@ -64,7 +67,8 @@ export const openDataDirectory = async (directory: string): Promise<DataDirector
       withRoom(() => writeState(false))
       lock.close()
     }
-    return { file: join(process.cwd(), DATA), doubt, confirm: () => confirm(confirmed), release }
+    const announce = (address: string) => lock.emit(ANNOUNCED, address)
+    return { file: join(process.cwd(), DATA), doubt, confirm: () => confirm(confirmed), announce, release }
   } catch (error) {
     lock.close()
     throw error
@@ -82,7 +86,7 @@ const takeLock = async (directory: string): Promise<Server> => {
     const holder = await askHolder(LOCK)
     if (holder !== undefined)
       throw new StartFault(
-        `data directory ${directory} is in use by another embedded-mongo (process ${holder})`,
+        `data directory ${directory} is in use by another embedded-mongo (process ${holder.split(' ')[0]})`,
       )
     clearStale()
   }
@@ -91,7 +95,11 @@ const takeLock = async (directory: string): Promise<Server> => {
 
 const listen = (): Promise<Server | undefined> =>
   new Promise((resolve, reject) => {
-    const server = createServer((socket) => socket.end(String(process.pid)))
+    let address = ''
+    const server = createServer((socket) => socket.end(`${process.pid} ${address}`.trim()))
+    server.on(ANNOUNCED, (announced: string) => {
+      address = announced
+    })
     server.once('error', (error: NodeJS.ErrnoException) =>
       error.code === 'EADDRINUSE'
         ? resolve(undefined)
@@ -117,6 +125,17 @@ const askHolder = (path: string): Promise<string | undefined> =>
     )
     socket.on('close', () => resolve(answer || 'unknown'))
   })
+
+/** Where the engine that has this directory open listens; undefined when none has. */
+export const addressOf = async (directory: string): Promise<string | undefined> => {
+  const here = process.cwd()
+  if (!existsSync(directory)) return undefined
+  // Paths of sockets must be short; this one is looked up before the call returns.
+  process.chdir(directory)
+  const asked = askHolder(LOCK)
+  process.chdir(here)
+  return (await asked)?.split(' ')[1]
+}
 
 /** Moved away before it is removed: of two processes that find the same dead lock only one gets it. */
 const clearStale = (): void => {

@@ -1,0 +1,37 @@
+import { PATIENCE_MS, unavailable } from '../documents/outage.ts'
+
+interface Waiting {
+  reject(reason: unknown): void
+}
+
+/**
+ * Those who wait for their turn, in order. Who has waited too long is refused, and leaves: what its client was told will
+ * not be done is not done.
+ */
+export class Queue<W extends Waiting> {
+  readonly #waiting = new Map<W, NodeJS.Timeout>()
+
+  get length(): number {
+    return this.#waiting.size
+  }
+
+  add(one: W): void {
+    const refuse = () => {
+      this.#waiting.delete(one)
+      one.reject(unavailable())
+    }
+    this.#waiting.set(one, setTimeout(refuse, PATIENCE_MS))
+  }
+
+  /** The first ones, whose turn it is. */
+  take(most: number): W[] {
+    const taken: W[] = []
+    for (const [one, timer] of this.#waiting) {
+      if (taken.length === most) break
+      clearTimeout(timer)
+      this.#waiting.delete(one)
+      taken.push(one)
+    }
+    return taken
+  }
+}

@@ -1,0 +1,43 @@
+import { MongoBulkWriteError, MongoError } from 'mongodb'
+import { ServiceError } from '../../../schemas/errors.ts'
+
+/** How long a request waits for others, or for a database that is away, before it is told to come again. */
+export const PATIENCE_MS = 5_000
+
+export const unavailable = (cause?: unknown): ServiceError =>
+  new ServiceError('Unavailable', { retryAfter: PATIENCE_MS / 1000, cause })
+
+/**
+ * Codes of a server that shuts down or hands over (NotWritablePrimary and its like), whose majority is away (64) or
+ * whose disk is full (14031).
+ */
+const awayOrFull = new Set<unknown>([64, 91, 189, 10107, 11600, 11602, 13435, 13436, 14031])
+const lostConnection =
+  /^Mongo(Network|ServerSelection|NotConnected|Topology|PoolCleared|WaitQueue|OperationTimeout|ServerClosed|ClientClosed)/
+const lostSocket = new Set<unknown>([
+  'EPIPE',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EHOSTUNREACH',
+])
+
+/** The database is away, not the request wrong. */
+export function isOutage(thrown: unknown): boolean {
+  if (thrown instanceof ServiceError) return thrown.error === 'Unavailable'
+  if (!(thrown instanceof Error)) return false
+  const { code } = thrown as { code?: unknown }
+  if (!(thrown instanceof MongoError)) return lostSocket.has(code)
+  const labelled =
+    thrown.hasErrorLabel('RetryableWriteError') || thrown.hasErrorLabel('TransientTransactionError')
+  if (labelled || lostConnection.test(thrown.name) || awayOrFull.has(code)) return true
+  // The driver wraps what cuts off a bulk write, and keeps its name to itself.
+  return thrown instanceof MongoBulkWriteError && isOutage(thrown.errorResponse)
+}
+
+/** The database answered: others were writing the same. */
+export const isConflict = (thrown: unknown): boolean =>
+  thrown instanceof MongoError &&
+  typeof thrown.code === 'number' &&
+  thrown.hasErrorLabel('TransientTransactionError')

@@ -1,0 +1,74 @@
+import { statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { addressOf, restoreBackup, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { MongoClient } from 'mongodb'
+import { readConfig } from '../config/config.ts'
+
+const usage = `Usage: npm run backup -- DIR
+         Copies the embedded database, as it stands at one moment, into DIR, which must be empty or not there yet. The
+         service may run meanwhile. A checksum is kept with the copy.
+       npm run restore -- DIR TARGET
+         Makes TARGET/database, which must be empty or not there yet, of a copy, and verifies it from end to end; then
+         start the service with DATA_DIR=TARGET.
+
+Both take the environment of the service. Keep DATA_DIR/keys.json as well, elsewhere: without its keys a copy cannot be
+used. A MongoDB of MONGODB_URI has its own tools, mongodump and mongorestore.
+`
+
+interface Receipt {
+  bytes: number
+  sha256: string
+  at: string
+}
+
+/** @throws Error when the directory holds anything already */
+async function backUp(directory: string): Promise<string> {
+  const config = readConfig(process.env, false)
+  if (config.mongodbUri !== undefined)
+    throw new Error('The data are in the MongoDB of MONGODB_URI: use mongodump')
+  const data = join(config.dataDir, 'database')
+  const running = await addressOf(data)
+  const engine = running === undefined ? await startEmbeddedMongo({ dataDir: data }) : undefined
+  const client = new MongoClient(running ?? engine?.uri ?? '')
+  const progress = setInterval(() => tell(directory), 1000)
+  try {
+    const receipt = await client.db('admin').command({ backup: 1, directory })
+    const { bytes, sha256, at } = receipt as unknown as Receipt
+    return `${bytes} bytes of ${at} are in ${directory}, SHA-256 ${sha256}`
+  } finally {
+    clearInterval(progress)
+    await client.close()
+    await engine?.stop()
+  }
+}
+
+function tell(directory: string): void {
+  const copied = statSync(join(directory, 'data.mdb'), { throwIfNoEntry: false })
+  if (copied) process.stderr.write(`${copied.size} bytes copied\n`)
+}
+
+/** @throws Error for a copy that is not what was backed up, or a target that holds anything already */
+async function restore(directory: string, target: string): Promise<string> {
+  const data = join(target, 'database')
+  await restoreBackup(directory, data)
+  // It reads a file that is new to it from end to end.
+  const engine = await startEmbeddedMongo({ dataDir: data })
+  await engine.stop()
+  return `${data} is whole; start the service with DATA_DIR=${target}`
+}
+
+async function main(): Promise<void> {
+  const [command, ...directories] = process.argv.slice(2)
+  const [directory, target] = directories.map((path) => resolve(path))
+  if (directory?.endsWith('--help')) process.stdout.write(usage)
+  else if (command === 'backup' && directory && directories.length === 1)
+    process.stdout.write(`${await backUp(directory)}\n`)
+  else if (command === 'restore' && directory && target && directories.length === 2)
+    process.stdout.write(`${await restore(directory, target)}\n`)
+  else throw new Error(usage)
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${(error as Error).message ?? error}\n`)
+  process.exitCode = 1
+})

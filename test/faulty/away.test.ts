@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { MongoClient } from 'mongodb'
+import { newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
+import { type FaultyMongo, startFaultyMongo } from '../harness/faulty-mongo/faulty-mongo.ts'
+import { databaseUri } from '../harness/run.ts'
+import { startNeighbour } from '../harness/service/neighbour.ts'
+import { type ServiceProcess, stopProcess } from '../harness/service/process.ts'
+import { service } from '../harness/service/service.ts'
+import { until } from '../harness/until.ts'
+
+describe('a database that is away', function suite() {
+  this.timeout(60_000)
+  let faulty: FaultyMongo
+  let instance: ServiceProcess
+  let patient: Patient
+  let plan: string
+
+  before(async () => {
+    faulty = await startFaultyMongo(databaseUri(''))
+    const name = service.db.databaseName
+    const MONGODB_URI = `${faulty.uri}/${name}?serverSelectionTimeoutMS=1000`
+    ;[instance, patient] = await Promise.all([startNeighbour({ MONGODB_URI }), newPatient()])
+    plan = await newPlan(patient)
+  })
+  after(async () => {
+    await stopProcess(instance)
+    await faulty.close()
+  })
+
+  const send = async (method: string, path: string, body?: object): Promise<Response> =>
+    fetch(instance.url + path, {
+      method,
+      headers: {
+        ...(path.startsWith('/1') ? patient.headers : { authorization: `Bearer ${patient.authToken}` }),
+        'content-type': 'application/json',
+      },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+
+  const bloodPressure = {
+    timestamp: { __type: 'Date', iso: '2026-11-20T08:00:00.000Z' },
+    ...{ systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' },
+  }
+  const requests = (): [method: string, path: string, body?: object][] => [
+    ['GET', `/ehr/${patient.ehrId}/careplan/${plan}`],
+    ['GET', `/ehr/${patient.ehrId}/careplan`],
+    ['POST', `/ehr/${patient.ehrId}/careplan`, { name: 'Refused' }],
+    ['POST', `/ehr/${patient.ehrId}/careplan`, { name: 'Refused, too' }],
+    ['POST', `/ehr/${patient.ehrId}/careplan/${plan}/goal`, { name: 'Refused' }],
+    ['PUT', `/profile/${patient.mvUid}`, { name: { displayName: 'Refused' }, language: 'nl' }],
+    ['POST', '/auth/login/password', { email: patient.email, password: patient.password }],
+    ['GET', `/1/classes/CarePlan/${plan}`],
+    ['GET', '/1/classes/CarePlan'],
+    ['POST', '/1/classes/BloodPressure', { carePlanId: plan, ...bloodPressure }],
+    ['PUT', `/1/classes/CarePlan/${plan}`, { name: 'Refused' }],
+    ['DELETE', `/1/classes/CarePlan/${plan}`],
+    ['POST', '/1/login', { username: patient.email, password: patient.password }],
+  ]
+
+  it('lets what a process that died was writing be written again within seconds', async () => {
+    faulty.lingerMs = 60_000
+    const appName = 'health-record-service'
+    const dying = new MongoClient(faulty.uri, { appName, directConnection: true })
+    const session = dying.startSession()
+    session.startTransaction()
+    const turns = dying.db(service.db.databaseName).collection<{ _id: string }>('ehr.turns')
+    await turns.updateOne({ _id: patient.ehrId }, { $inc: { turns: 1 } }, { session, upsert: true })
+    await faulty.goAway()
+    await newPlan(patient)
+    faulty.lingerMs = 0
+    await dying.close(true)
+    await faulty.comeBack()
+    await until(async () => (await send('GET', '/health/ready')).status === 200)
+  })
+
+  it('is told to everybody as 503 with Retry-After; what was refused is never done', async () => {
+    for (const [method, path, body] of requests().filter(([method]) => method === 'GET'))
+      assert.equal((await send(method, path, body)).status, 200, path)
+    await faulty.goAway()
+    const answers = await Promise.all(requests().map((request) => send(...request)))
+    for (const [i, answer] of answers.entries()) {
+      const what = `${requests()[i]?.slice(0, 2)}: ${await answer.text()}`
+      assert.equal(answer.status, 503, what)
+      assert.ok(Number(answer.headers.get('retry-after')) > 0, what)
+      assert.doesNotMatch(what, /ECONN|127\.0\.0\.1|Mongo/)
+    }
+    await faulty.comeBack()
+    await until(async () => (await send('GET', '/health/ready')).status === 200)
+    for (const [method, path, body] of requests().filter(([method]) => method === 'GET'))
+      assert.equal((await send(method, path, body)).status, 200, path)
+    const refused = await service.db
+      .collection('CarePlan')
+      .countDocuments({ ehrId: patient.ehrId, name: /^Refused/ })
+    const pressures = await service.db.collection('BloodPressure').countDocuments({ carePlanId: plan })
+    assert.deepEqual([refused, pressures], [0, 0])
+  })
+})
