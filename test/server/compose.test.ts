@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { configurationRows, readConfig } from '../../server/config/config.ts'
 
 interface ComposeService {
-  build?: string
+  build?: string | object
   command?: string[]
   environment?: Record<string, string>
   healthcheck?: unknown
@@ -15,7 +15,7 @@ const { services, volumes } = parse(readFileSync('docker-compose.yml', 'utf8'), 
   services: Record<string, ComposeService>
   volumes: Record<string, unknown>
 }
-const ours = Object.entries(services).filter(([, { build }]) => build !== undefined)
+const ours = Object.entries(services).filter(([, { build }]) => build === '.')
 
 /** `${NAME:?why}` with something of the right form in its place. */
 const filledIn = (text: string): string =>
