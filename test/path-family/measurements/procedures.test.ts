@@ -57,6 +57,38 @@ describe('measurements', () => {
     )
   })
 
+  it('are refused when somebody mistook units, values or the clock', async () => {
+    const places = async (kind: string, body: object) => {
+      const answer = await patient.call('POST', at(kind), { carePlanId, timestamp, ...body })
+      assert.ok(answer.status === 400 || answer.status === 422, JSON.stringify(answer.body))
+      return answer.body.errors.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`)
+    }
+    const kPaAsMmHg = { ...pressure, systolic: 16, diastolic: 10.5 }
+    assert.deepEqual(await places('bloodpressure', kPaAsMmHg), [
+      'body.systolic range',
+      'body.diastolic range',
+    ])
+    const turned = { ...pressure, systolic: 82, diastolic: 128 }
+    assert.deepEqual(await places('bloodpressure', turned), ['body.diastolic order'])
+    const swapped = { weight: 72.5, weightUnit: 'cm', height: 178, heightUnit: 'kg' }
+    assert.deepEqual(await places('bmi', swapped), ['body.weightUnit unit', 'body.heightUnit unit'])
+    const metres = { weight: 72.5, weightUnit: 'kg', height: 178, heightUnit: 'm' }
+    assert.equal((await places('bmi', metres))[0], 'body.height range')
+    const fever = { temperature: 98.6, temperatureUnit: 'C' }
+    assert.deepEqual(await places('bodytemperature', fever), ['body.temperature range'])
+    const at25 = new Date(Date.now() + 25 * 3_600_000).toISOString()
+    for (const [timestamp, code] of [
+      [at25, 'range'],
+      ['1899-12-31T23:59:59.999Z', 'range'],
+      ['2026-03-01T08:30:00', 'format'],
+      ['2016-12-31T23:59:60Z', 'format'],
+    ])
+      assert.deepEqual(await places('bloodpressure', { ...pressure, timestamp }), [`body.timestamp ${code}`])
+    const soon = new Date(Date.now() + 23 * 3_600_000).toISOString()
+    await store('bloodpressure', { ...pressure, timestamp: soon })
+    await store('bloodpressure', { ...pressure, timestamp: '1900-01-01T01:00:00+01:00' })
+  })
+
   it('say what follows from them', async () => {
     const { bmi, category, calculation } = await store('bmi', {
       ...{ weight: 72.5, weightUnit: 'kg', height: 1.78, heightUnit: 'm', age: 44 },

@@ -10,7 +10,10 @@ interface Vectors {
   units: { from: string; value: number; to: string; expect: number }[]
 }
 
-const KINDS = ['pressure', 'temperature', 'mass', 'length', 'bodyMassIndex'] as const
+const KINDS = [
+  ...(['pressure', 'temperature', 'mass', 'length'] as const),
+  ...(['bodyMassIndex', 'frequency', 'fraction', 'glucose'] as const),
+]
 const unitPair = fc
   .constantFrom(...KINDS)
   .chain((kind) => fc.tuple(fc.constantFrom(...unitNames(kind)), fc.constantFrom(...unitNames(kind))))
@@ -33,6 +36,17 @@ describe('units', () => {
       fc.property(unitPair, fc.double({ min: -1e6, max: 1e6, noNaN: true }), ([from, to], value) => {
         const back = convert(convert(value, from, to), to, from)
         assert.ok(Math.abs(back - value) <= 1e-9 * Math.max(1000, Math.abs(value)))
+      }),
+    )
+  })
+
+  it('comes back to the last digit that was sent', () => {
+    const digits = fc.tuple(fc.integer({ min: 1, max: 999_999 }), fc.integer({ min: 0, max: 4 }))
+    fc.assert(
+      fc.property(unitPair, digits, ([from, to], [number, decimals]) => {
+        const value = number / 10 ** decimals
+        const back = convert(convert(value, from, to), to, from)
+        assert.equal(back.toFixed(decimals), value.toFixed(decimals))
       }),
     )
   })

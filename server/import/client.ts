@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Login {
+  url: string
+  email: string
+  password: string
+}
+
+interface Answer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the service answered
+  body: any
+}
+
+/** Calls the path family as somebody. */
+export type Call = (method: string, path: string, body?: unknown) => Promise<Answer>
+
+const MOST_TRIES = 8
+const LONGEST_WAIT_S = 30
+
+/** Logs in, and again when the token has expired; waits when the service is away or asks for it. @throws Error */
+export async function connect({ url, email, password }: Login): Promise<Call> {
+  const logIn = async (): Promise<string> => {
+    const { status, body } = await patiently(() =>
+      send(url, 'POST', '/auth/login/password', { email, password }),
+    )
+    if (status !== 200) throw new Error(`The login was refused: ${body?.title ?? status}.`)
+    return body.authToken
+  }
+  let token = await logIn()
+  return async (method, path, body) => {
+    const ask = () => patiently(() => send(url, method, path, body, token))
+    const answer = await ask()
+    if (answer.status !== 401) return answer
+    token = await logIn()
+    return ask()
+  }
+}
+
+type Sent = Answer & { waitS: number }
+
+async function send(url: string, method: string, path: string, body: unknown, token?: string): Promise<Sent> {
+  const response = await fetch(url + path, {
+    method,
+    headers: {
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+      ...(token && { authorization: `Bearer ${token}` }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const json = /[/+]json/.test(response.headers.get('content-type') ?? '')
+  const waitS = Number(response.headers.get('retry-after') ?? 1)
+  return { status: response.status, body: json ? JSON.parse(text) : undefined, waitS }
+}
+
+/** Tries again what the service could not answer. */
+async function patiently(ask: () => Promise<Sent>): Promise<Answer> {
+  for (let tries = 1; ; tries++) {
+    const answer = await ask().catch((error: Error) => error)
+    const failed = answer instanceof Error || answer.status === 429 || answer.status >= 500
+    if (!failed) return answer
+    if (tries === MOST_TRIES) {
+      if (answer instanceof Error) throw new Error('The service cannot be reached.')
+      throw new Error(`The service answers ${answer.status} again and again.`)
+    }
+    const waitS = answer instanceof Error ? 2 ** tries / 4 : Math.max(answer.waitS, 2 ** tries / 8)
+    await sleep(Math.min(waitS, LONGEST_WAIT_S) * 1000)
+  }
+}

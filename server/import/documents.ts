@@ -1,0 +1,171 @@
+import { readFile, stat } from 'node:fs/promises'
+import { MEASUREMENTS } from '../../records/kinds.ts'
+import { type Ask, type Entry, given, isJson, type Json, member, textOf } from './entry.ts'
+
+/** A JSON document is read as a whole. */
+const LARGEST = 200 * 1024 * 1024
+
+/** A FHIR R4 bundle, or an array of Open mHealth data points. @throws Error for what is neither */
+export async function* documentEntries(file: string): AsyncGenerator<Entry> {
+  if ((await stat(file)).size > LARGEST) throw new Error('A JSON file may have 200 MB at most; split it.')
+  let document: unknown
+  try {
+    document = JSON.parse(await readFile(file, 'utf8'))
+  } catch {
+    throw new Error('The file is no JSON.')
+  }
+  const bundle = isJson(document) && document.resourceType === 'Bundle' ? document.entry : undefined
+  const all = Array.isArray(document) ? document : Array.isArray(bundle) ? bundle : undefined
+  if (!all) throw new Error('The file is neither a FHIR R4 bundle nor an array of Open mHealth data points.')
+  const read = Array.isArray(document) ? ofDataPoint : ({ resource }: Json) => ofResource(resource as Json)
+  for (const [i, one] of all.entries()) {
+    const found = isJson(one) ? read(one) : { fault: 'is no object' }
+    yield { at: `entry ${i + 1}`, read: (i + 1) / all.length, asks: [], ...found }
+  }
+}
+
+type Found = Partial<Entry>
+
+const measurement = (body: Json): Found => ({ asks: [{ measurement: given(body) }] })
+const resource = (of: Extract<Ask, { resource: string }>['resource'], body: Json): Found => ({
+  asks: [{ resource: of, body: given(body) }],
+})
+
+/** Of a measured value in a body of Open mHealth the field that holds it, by the name of the schema. */
+const OF_OMH: Readonly<Record<string, { kind: string; fields: Readonly<Record<string, string>> }>> = {
+  'blood-pressure': {
+    kind: 'bloodpressure',
+    fields: { systolic_blood_pressure: 'systolic', diastolic_blood_pressure: 'diastolic' },
+  },
+  'body-mass-index': { kind: 'bmi', fields: { body_mass_index: 'bmi' } },
+  'body-temperature': { kind: 'bodytemperature', fields: { body_temperature: 'temperature' } },
+  'body-weight': { kind: 'bodyweight', fields: { body_weight: 'weight' } },
+  'heart-rate': { kind: 'heartrate', fields: { heart_rate: 'heartRate' } },
+  'oxygen-saturation': { kind: 'oxygensaturation', fields: { oxygen_saturation: 'oxygenSaturation' } },
+  'blood-glucose': { kind: 'bloodglucose', fields: { blood_glucose: 'bloodGlucose' } },
+}
+
+function ofDataPoint({ header, body }: Json): Found {
+  const name = textOf(member(header, 'schema_id', 'name')) ?? ''
+  const known = Object.hasOwn(OF_OMH, name) ? OF_OMH[name] : undefined
+  if (!known) return { skipped: `schema ${name || 'unknown'}` }
+  const values = Object.entries(known.fields).flatMap(([said, field]) => {
+    const { value, unit } = (member(body, said) ?? {}) as Json
+    return [[field, value], ...(field === 'bmi' ? [] : [[`${field}Unit`, unit]])]
+  })
+  const source = member(header, 'modality') ?? member(header, 'acquisition_provenance', 'modality')
+  const timestamp = member(body, 'effective_time_frame', 'date_time')
+  return measurement({ kind: known.kind, timestamp, source, ...Object.fromEntries(values) })
+}
+
+/** The codes of blood pressures as a whole: today's, and the one before it. */
+const PRESSURE = ['85354-9', '55284-4']
+/** Glucose has a code for each unit. */
+const OTHER_CODES: Readonly<Record<string, string>> = { '2339-0': '15074-8' }
+
+/** What a LOINC code stands for: the kind whose one quantity has it. */
+const byCode = new Map(
+  MEASUREMENTS.flatMap(({ path, quantities }) => {
+    const [[field, quantity] = [], ...more] = Object.entries(quantities)
+    return field === undefined || !quantity || more.length > 0
+      ? []
+      : [[quantity.codes.loinc, { kind: path, field }] as const]
+  }),
+)
+const BMI = '39156-5'
+
+function ofResource(one: Json): Found {
+  switch (one?.resourceType) {
+    case 'Observation':
+      return ofObservation(one)
+    case 'Condition':
+      return resource('diagnosis', conditionOf(one))
+    case 'AllergyIntolerance':
+      return resource('adversereaction', reactionOf(one))
+    case 'Device':
+      return resource('device', deviceOf(one))
+    default:
+      return { skipped: String(one?.resourceType ?? 'no resource') }
+  }
+}
+
+const codesOf = (concept: unknown): string[] =>
+  ((member(concept, 'coding') ?? []) as Json[]).map(({ code }) => String(code))
+
+const measured = (quantity: unknown, field: string): Json => {
+  const { value, code, unit } = (quantity ?? {}) as Json
+  return { [field]: value, [`${field}Unit`]: code ?? unit }
+}
+
+function ofObservation(one: Json): Found {
+  if (['entered-in-error', 'cancelled', 'registered'].includes(String(one.status)))
+    return { skipped: `Observation that is ${one.status}` }
+  const codes = codesOf(one.code)
+  const when = one.effectiveDateTime ?? member(one, 'effectivePeriod', 'start') ?? one.effectiveInstant
+  const at = {
+    timestamp: when,
+    deviceId: member(one, 'device', 'reference'),
+    comment: member(one, 'note', 0, 'text'),
+  }
+  if (codes.some((code) => PRESSURE.includes(code))) {
+    const part = (code: string) =>
+      ((one.component ?? []) as Json[]).find((component) => codesOf(component.code).includes(code))
+        ?.valueQuantity
+    const values = { ...measured(part('8480-6'), 'systolic'), ...measured(part('8462-4'), 'diastolic') }
+    return measurement({ kind: 'bloodpressure', ...at, ...values })
+  }
+  if (codes.includes(BMI))
+    return measurement({ kind: 'bmi', ...at, bmi: member(one, 'valueQuantity', 'value') })
+  const known = codes.map((code) => byCode.get(OTHER_CODES[code] ?? code)).find((found) => found)
+  if (!known) return { skipped: `Observation ${codes[0] ?? 'without a code'}` }
+  return measurement({ kind: known.kind, ...at, ...measured(one.valueQuantity, known.field) })
+}
+
+const codeOf = (concept: unknown): Json => {
+  const { system, code, display } = (member(concept, 'coding', 0) ?? {}) as Json
+  const name = textOf(member(concept, 'text')) ?? textOf(display)
+  return { name, code: textOf(system) && textOf(code) ? { system, code } : undefined }
+}
+
+const dayOf = (value: unknown): string | undefined => textOf(value)?.slice(0, 10)
+
+const conditionOf = (one: Json): Json => ({
+  ...codeOf(one.code),
+  onset: dayOf(one.onsetDateTime ?? member(one, 'onsetPeriod', 'start')),
+  recognised: dayOf(one.recordedDate),
+  resolved: dayOf(one.abatementDateTime ?? member(one, 'abatementPeriod', 'end')),
+  status: codesOf(one.clinicalStatus)[0],
+  certainty: codesOf(one.verificationStatus)[0],
+  bodySite: codeOf(member(one, 'bodySite', 0)).name,
+  comment: member(one, 'note', 0, 'text'),
+})
+
+function reactionOf(one: Json): Json {
+  const { name, code } = codeOf(one.code)
+  const reactions = ((one.reaction ?? []) as Json[]).flatMap(({ manifestation, severity, onset }) =>
+    ((manifestation ?? []) as Json[]).map((concept) =>
+      given({ manifestation: codeOf(concept).name, severity, onset: dayOf(onset) }),
+    ),
+  )
+  return {
+    ...{ substance: name, code, reactions },
+    status: codesOf(one.clinicalStatus)[0],
+    verification: codesOf(one.verificationStatus)[0],
+    criticality: one.criticality,
+    category: member(one, 'category', 0),
+    firstOnset: dayOf(one.onsetDateTime),
+    lastOnset: dayOf(one.lastOccurrence),
+    comment: member(one, 'note', 0, 'text'),
+  }
+}
+
+const deviceOf = (one: Json): Json => ({
+  name: member(one, 'deviceName', 0, 'name') ?? codeOf(one.type).name ?? one.distinctIdentifier,
+  type: codeOf(one.type).name,
+  manufacturer: one.manufacturer,
+  model: one.modelNumber,
+  serial: one.serialNumber,
+  udi: member(one, 'udiCarrier', 0, 'carrierHRF') ?? member(one, 'udiCarrier', 0, 'deviceIdentifier'),
+  softwareVersion: member(one, 'version', 0, 'value'),
+  expiry: dayOf(one.expirationDate),
+})

@@ -1,0 +1,31 @@
+const WIDTH = 30
+
+const duration = (seconds: number): string =>
+  seconds >= 3600
+    ? `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`
+    : seconds >= 60
+      ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
+      : `${Math.round(seconds)} s`
+
+/** Shows how far it is, how fast, and how long it still takes; on a terminal in one line. */
+export function progressBar(out: NodeJS.WriteStream) {
+  const start = performance.now()
+  let last = 0
+  return {
+    show(read: number, entries: number): void {
+      const seconds = (performance.now() - start) / 1000
+      const left = read > 0 ? (seconds * (1 - read)) / read : 0
+      const full = Math.round(WIDTH * Math.min(read, 1))
+      const bar = `[${'#'.repeat(full)}${'-'.repeat(WIDTH - full)}] ${Math.round(100 * Math.min(read, 1))}%`
+      const line = `${bar}  ${Math.round(entries / Math.max(seconds, 0.001))} entries/s, ${duration(left)} left`
+      if (out.isTTY) out.write(`\r\x1b[K${line}`)
+      else if (seconds - last >= 5 || read >= 1) {
+        last = seconds
+        out.write(`${line}\n`)
+      }
+    },
+    end(): void {
+      if (out.isTTY) out.write('\r\x1b[K')
+    },
+  }
+}
