@@ -9,6 +9,7 @@ import { carePlans } from './resources/care-plan.ts'
 import { carePlanHistory } from './resources/care-plan-history.ts'
 import { carePlanSettings } from './resources/care-plan-settings.ts'
 import { carePlanTemplates } from './resources/care-plan-template.ts'
+import { compositions } from './resources/composition.ts'
 import { conditions } from './resources/conditions.ts'
 import { contacts } from './resources/contact.ts'
 import { ehrs } from './resources/ehrs.ts'
@@ -67,4 +68,5 @@ export const table: readonly Operation[] = [
   ...carePlanTemplates,
   ...templates,
   ...archetypes,
+  ...compositions,
 ]

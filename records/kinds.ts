@@ -19,6 +19,7 @@ import { isMeasurement } from './measurements/measurement.ts'
 import { AdverseReaction } from './of-ehr/adverse-reaction.ts'
 import { Device } from './of-ehr/device.ts'
 import { Diagnosis } from './of-ehr/diagnosis.ts'
+import { Composition } from './openehr/composition-record.ts'
 import { type ClassKind, type Kind, kind } from './registered/kind.ts'
 import { payloadViolations } from './registered/payload.ts'
 
@@ -76,7 +77,7 @@ export const MEASUREMENTS = CLASS_NAMES.map(classKind).filter(isMeasurement)
  */
 export const kinds: readonly Kind[] = [
   ...CLASS_NAMES.map(classKind),
-  ...([Participation, PlanSettings] as unknown as Kind[]),
+  ...([Participation, PlanSettings, Composition] as unknown as Kind[]),
 ]
 
 const within = (...places: Kind['registeredIn'][]): string[] =>

@@ -51,7 +51,7 @@ interface ErrorDetails {
   detail?: string
   violations?: readonly Violation[]
   /** The version that is stored now; an ETag of a 412. */
-  version?: number
+  version?: number | string
   /** Seconds after which trying again makes sense. */
   retryAfter?: number
   cause?: unknown
@@ -70,7 +70,7 @@ export class ServiceError extends Error {
   readonly title: string
   readonly detail: string | undefined
   readonly violations: readonly Violation[]
-  readonly version: number | undefined
+  readonly version: number | string | undefined
   readonly retryAfter: number | undefined
 
   constructor(error: ErrorName, details: ErrorDetails = {}) {

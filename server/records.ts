@@ -13,6 +13,7 @@ import { Compared } from '../records/measurements/compared.ts'
 import { AdverseReaction } from '../records/of-ehr/adverse-reaction.ts'
 import { Device } from '../records/of-ehr/device.ts'
 import { KnownRecords } from '../records/of-ehr/known-records.ts'
+import { Compositions } from '../records/openehr/compositions/compositions.ts'
 import { Templates } from '../records/openehr/templates/kept-templates.ts'
 import { ledger } from '../records/profiles/owner/ledger.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
@@ -44,6 +45,7 @@ export interface RecordServices {
     | 'devices'
     | 'textPacks'
     | 'templates'
+    | 'compositions'
     | 'batches'
     | 'recordsOf'
   >
@@ -74,15 +76,16 @@ export async function openRecords(
   const reactions = new KnownRecords(records, AdverseReaction, carePlans.holders)
   const devices = new KnownRecords(records, Device, carePlans.holders)
   const templates = new Templates(records)
+  const openehr = { templates, compositions: new Compositions(records, templates) }
   const given = { events, reactions, devices }
-  const own = { ...given, profiles: new Profiles(records), ehrs, carePlans, templates, textPacks }
+  const own = { ...given, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
   const kept = [...Object.values(given), ...Object.values(carePlans.of)]
   const registered = registeredRecords(records, carePlans.holders, kept)
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as Registered<TObject, string>
   const batches = new Batches(records, carePlans.holders, recordsOf)
   const services = { ...own, batches, recordsOf: recordsOf as Services['recordsOf'] }
-  const needed = [own.profiles, carePlans, templates, ...registered.values()].flatMap((service) =>
-    service.indexes(),
+  const needed = [own.profiles, carePlans, ...Object.values(openehr), ...registered.values()].flatMap(
+    (service) => service.indexes(),
   )
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed])
   const changes = periodically(

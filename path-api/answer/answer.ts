@@ -10,10 +10,12 @@ export type ReplySpec =
 interface Head {
   /** Whether a PUT has made what was not there. */
   created?: boolean
+  /** Whether there is nothing any more that a GET could show: 204 without a body. */
+  gone?: boolean
   /** Path of what was created. */
   location?: string
   /** The resource's version; its ETag is the version in quotes. */
-  version?: number
+  version?: number | string
   headers?: Readonly<Record<string, string>>
 }
 
@@ -34,7 +36,7 @@ type ValueOf<B> = B extends Raw ? RawAnswer : B extends TSchema ? Static<B> : ne
 
 /** What a handler returns. A versioned reply cannot be given without its version. */
 export type Reply<R extends ReplySpec> = R extends readonly [number, infer B, 'versioned']
-  ? Answer<ValueOf<B>, Head & { version: number }>
+  ? Answer<ValueOf<B>, Head & { version: number | string }>
   : R extends readonly [number, infer B]
     ? ValueOf<B> | Answer<ValueOf<B>>
     : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without an answer returns nothing

@@ -4,11 +4,14 @@ import { ServiceError } from '../../schemas/errors.ts'
 
 const entityTags =
   /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
-/** Behind a point may stand what else the representation shows, see taggedWith. */
-const strongVersion = /(?<!W\/)"(\d{1,15})(?:\.[\w-]{1,40})?"/g
+/**
+ * Behind a point may stand what else the representation shows, see taggedWith; before the version what it is a version
+ * of, and where: `8849…::hrs.local::3`.
+ */
+const strongVersion = /(?<!W\/)"(?:([\w-]{1,64})::[\w.-]{1,64}::)?(\d{1,15})(?:\.[\w-]{1,40})?"/g
 
 /** The ETag of a version: the version in quotes. */
-export const etagOf = (version: number): string => `"${version}"`
+export const etagOf = (version: number | string): string => `"${version}"`
 
 /**
  * The ETag of a resource that is shown with others in it. A change of those makes it another one, and If-Match still
@@ -24,16 +27,19 @@ export function taggedWith(version: number, others: readonly { id: string; versi
  * Reads If-Match with the strong comparison that RFC 9110 demands: weak tags and tags that are not ours match
  * nothing, so that a condition made of them alone fails (412) and does not vanish.
  *
+ * @param ids what the path names: a version of anything else matches nothing
  * @throws MalformedRequest when it is no list of entity tags
  */
-export function parseIfMatch(header: string | undefined): Expected {
+export function parseIfMatch(header: string | undefined, ids: readonly string[] = []): Expected {
   if (header === undefined) return undefined
   const value = header.trim()
   if (value === '*') return 'any'
   if (!entityTags.test(value)) {
     throw new ServiceError('MalformedRequest', { detail: 'If-Match is neither * nor a list of entity tags.' })
   }
-  return [...value.matchAll(strongVersion)].map(([, version]) => Number(version))
+  return [...value.matchAll(strongVersion)].flatMap(([, id, version]) =>
+    id === undefined || ids.some((one) => one.split('::')[0] === id) ? [Number(version)] : [],
+  )
 }
 
 /**

@@ -176,7 +176,10 @@ function success(operation: Operation, schemas: SchemaCollector): Json {
   return Object.assign({}, ...[operation, ...made].map((one) => successOf(one, schemas)))
 }
 
-function successOf({ method, reply: [status, body, versioned] }: Operation, schemas: SchemaCollector): Json {
+function successOf(
+  { method, gone, reply: [status, body, versioned] }: Operation,
+  schemas: SchemaCollector,
+): Json {
   const head = {
     ...(versioned ? { ETag: header('The version, in quotes') } : {}),
     ...(status === 201 ? { Location: header('Path of what was created') } : {}),
@@ -187,6 +190,7 @@ function successOf({ method, reply: [status, body, versioned] }: Operation, sche
       ...(Object.keys(head).length > 0 ? { headers: head } : {}),
       ...(body === undefined ? {} : { content: contentOf(body, schemas) }),
     },
+    ...(gone ? { 204: { description: gone } } : {}),
     ...(versioned && method === 'get' ? { 304: { description: 'The client has this version already' } } : {}),
   }
 }

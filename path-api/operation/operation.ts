@@ -51,6 +51,8 @@ export interface About<A extends Access> {
   ifMatch?: 'required'
   /** A PUT that makes what is not there yet: then it answers 201, and `If-None-Match: *` lets it do nothing else. */
   creates?: true
+  /** When a GET answers 204: what it shows has been there. */
+  gone?: string
   /** What the body may be at most; 1 MB, 32 levels and 20,000 values unless told. */
   limits?: Partial<BodyLimits>
   /** How long a query may take; 5 s unless told. */

@@ -13,6 +13,7 @@ import type { Batches } from '../../records/measurements/batches.ts'
 import type { AdverseReaction } from '../../records/of-ehr/adverse-reaction.ts'
 import type { Device } from '../../records/of-ehr/device.ts'
 import type { KnownRecords } from '../../records/of-ehr/known-records.ts'
+import type { Compositions } from '../../records/openehr/compositions/compositions.ts'
 import type { Templates } from '../../records/openehr/templates/kept-templates.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { TextPacks } from '../../records/questionnaires/text-packs.ts'
@@ -70,6 +71,7 @@ export interface Services {
   /** The care plans of the EHRs, with their goals and tasks. */
   carePlans: CarePlans
   events: Events
+  compositions: Compositions
   /** The operational templates, and the archetypes that they are made of. */
   templates: Templates
   /** The texts of the questionnaires. */

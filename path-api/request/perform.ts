@@ -54,7 +54,7 @@ export function performer(operation: Operation, frame: Frame): Perform {
     const reached = new Set<string>()
     const facts = {
       ...services,
-      ...factsOf(exchange, operation),
+      ...factsOf(exchange, operation, input.params),
       principal,
       caller: callerOf(exchange, principal, reached),
     }
@@ -124,8 +124,8 @@ async function guard(operation: Operation, input: Input, exchange: Exchange, spe
 }
 
 /** @throws PreconditionRequired */
-function factsOf({ request, requestId }: Exchange, operation: Operation) {
-  const expected = parseIfMatch(request.headers['if-match'])
+function factsOf({ request, requestId }: Exchange, operation: Operation, params: Record<string, string>) {
+  const expected = parseIfMatch(request.headers['if-match'], Object.values(params))
   if (operation.ifMatch === 'required' && expected === undefined)
     throw new ServiceError('PreconditionRequired')
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''

@@ -86,9 +86,11 @@ export const templates = [
     path: `${path}/{concept}`,
     params,
     summary: 'Remove an operational template',
+    description: 'As long as there are compositions of it, it stays.',
     source,
     access: 'modeller',
     reply: [204],
+    errors: ['Conflict'],
     handle: ({ params: { concept } }, { caller, templates, expected }) =>
       templates.remove(caller, concept, expected),
   }),

@@ -16,18 +16,18 @@ export interface Rendered {
 /** Turns what an operation's handler returned into what is written. */
 export function render({ id, reply: [status, spec, versioned] }: Operation, result: unknown): Rendered {
   const { body, head } = result instanceof Answer ? result : new Answer(result, {})
-  const { version, location, headers, created = false } = head
+  const { version, location, headers, created = false, gone = false } = head
   if (versioned && version === undefined) throw new Error(`${id} answered without a version`)
   const isRaw = spec instanceof Raw
   return {
-    status: created ? 201 : status,
+    status: created ? 201 : gone ? 204 : status,
     headers: {
-      ...(spec === undefined ? {} : { 'content-type': isRaw ? spec.types[0] : 'application/json' }),
+      ...(spec === undefined || gone ? {} : { 'content-type': isRaw ? spec.types[0] : 'application/json' }),
       ...(version === undefined ? {} : { etag: etagOf(version) }),
       ...(location === undefined ? {} : { location }),
       ...headers,
     },
-    body: spec === undefined ? undefined : isRaw ? (body as Rendered['body']) : JSON.stringify(body),
+    body: spec === undefined || gone ? undefined : isRaw ? (body as Rendered['body']) : JSON.stringify(body),
   }
 }
 

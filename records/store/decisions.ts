@@ -16,6 +16,12 @@ import type { Decision, Into } from './writing/writer.ts'
 /** The versions that the caller accepts to overwrite; any: there is one, undefined: no condition. */
 export type Expected = readonly number[] | 'any' | undefined
 
+interface Changing {
+  expected: Expected
+  permissions: Permissions | undefined
+  action: 'update' | 'delete'
+}
+
 /** What the writes of one resource come to, history and audit included, once the records are at hand. */
 export class Decisions<S extends TObject> {
   readonly #resource: Resource<S, string>
@@ -63,7 +69,7 @@ export class Decisions<S extends TObject> {
     key: Key<Static<S>>,
     found: ParseDocument | null,
     change: (now: Saved<Static<S>>) => Static<S>,
-    { expected, permissions }: { expected: Expected; permissions: Permissions | undefined },
+    { expected, permissions, action }: Changing,
   ): Decision<Saved<Static<S>>> {
     const before = this.#writable(caller, key, expected, found)
     const next = this.#next(before, change(this.#format.fromStored(before)), permissions)
@@ -71,8 +77,8 @@ export class Decisions<S extends TObject> {
     const changed = changedFields(before, next)
     return {
       operations: [{ replaceOne: { filter: same(before, caller), replacement: next } }],
-      changes: [this.#change(caller, updated, { action: 'update', version: next.version, before, changed })],
-      accesses: accessesOf(this.#resource, caller, { action: 'update' }, [updated]),
+      changes: [this.#change(caller, updated, { action, version: next.version, before, changed })],
+      accesses: accessesOf(this.#resource, caller, { action }, [updated]),
       result: updated,
     }
   }

@@ -36,6 +36,12 @@ interface Conditional extends Joined {
   expected?: Expected
 }
 
+interface Changing {
+  permissions?: Permissions
+  /** What the change is for those who look at it: it may leave a version that says that there is nothing any more. */
+  action?: 'update' | 'delete'
+}
+
 /** A change as the families see it. */
 export type PastChange<T> = Omit<Change, '_id' | 'at' | 'before'> & { at: string; before: Saved<T> | null }
 
@@ -166,10 +172,10 @@ export class Store<S extends TObject, L extends string> {
     caller: Caller,
     key: Key<Static<S>>,
     change: (now: Saved<Static<S>>) => Static<S>,
-    { tx, expected, permissions }: Conditional & { permissions?: Permissions } = {},
+    { tx, expected, permissions, action = 'update' }: Conditional & Changing = {},
   ): Promise<Saved<Static<S>>> {
-    return this.#write(caller, 'update', key, tx, (found) =>
-      this.#decisions.updated(caller, key, found, change, { expected, permissions }),
+    return this.#write(caller, action, key, tx, (found) =>
+      this.#decisions.updated(caller, key, found, change, { expected, permissions, action }),
     )
   }
 
@@ -180,7 +186,7 @@ export class Store<S extends TObject, L extends string> {
     change: (now: Saved<Static<S>>) => Static<S>,
     tx: Transaction,
   ): Promise<Saved<Static<S>>[]> {
-    const free = { expected: undefined, permissions: undefined }
+    const free = { expected: undefined, permissions: undefined, action: 'update' as const }
     const writes = ids.map((id) => ({
       id,
       decide: (found: ParseDocument | null) => ({
@@ -212,6 +218,18 @@ export class Store<S extends TObject, L extends string> {
         before: before && this.#format.fromStored(before),
       })),
     }
+  }
+
+  /** A record that was read as a former version had it; undefined: that version is not known. */
+  async versionOf(
+    caller: Caller,
+    now: Saved<Static<S>>,
+    version: number,
+  ): Promise<Saved<Static<S>> | undefined> {
+    const former = await documentAt(this.#records.db, recordKeyOf(this.#resource, now), version)
+    if (!former) return undefined
+    await this.#report(undefined, accessesOf(this.#resource, caller, { action: 'read' }, [now]))
+    return this.#format.fromStored(former)
   }
 
   /**

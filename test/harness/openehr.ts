@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Answer } from './clients/path-client.ts'
-import type { Person } from './people/people.ts'
+import { xmlOf } from '../../records/openehr/rm/in-xml.ts'
+import { type Answer, ok } from './clients/path-client.ts'
+import { newHolder, type Person } from './people/people.ts'
 
 const XSI = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
 
@@ -73,3 +75,77 @@ export function corpusBytes(path: string): Buffer | undefined {
     return undefined
   }
 }
+
+const text = (value: string) => ({ _type: 'DV_TEXT', value })
+const codePhrase = (terminology: string, code_string: string) => ({
+  _type: 'CODE_PHRASE',
+  terminology_id: { _type: 'TERMINOLOGY_ID', value: terminology },
+  code_string,
+})
+const at = '2026-03-01T08:30:00Z'
+const moment = { _type: 'DV_DATE_TIME', value: at }
+
+const node = <T extends object>(_type: string, archetype_node_id: string, name: string, more: T) => ({
+  _type,
+  archetype_node_id,
+  name: text(name),
+  ...more,
+})
+
+const details = (archetype: string, template?: string) => ({
+  archetype_details: {
+    _type: 'ARCHETYPED',
+    archetype_id: { _type: 'ARCHETYPE_ID', value: archetype },
+    ...(template && { template_id: { _type: 'TEMPLATE_ID', value: template } }),
+    rm_version: '1.0.4',
+  },
+})
+
+const english = {
+  language: codePhrase('ISO_639-1', 'en'),
+  encoding: codePhrase('IANA_character-sets', 'UTF-8'),
+  subject: { _type: 'PARTY_SELF' },
+}
+
+/** A composition of the template above, in canonical JSON. */
+export function pressureOf(template: string, systolic: number, more: object = {}) {
+  const magnitude = { _type: 'DV_QUANTITY', magnitude: systolic, units: 'mm[Hg]' }
+  const element = node('ELEMENT', 'at0004', 'Systolic', { value: magnitude })
+  const tree = node('ITEM_TREE', 'at0003', 'Tree', { items: [element] })
+  const event = node('POINT_EVENT', 'at0002', 'Any event', { time: moment, data: tree })
+  const history = node('HISTORY', 'at0001', 'History', { origin: moment, events: [event] })
+  const observed = 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1'
+  const root = 'openEHR-EHR-COMPOSITION.encounter_of_tests.v1'
+  return node('COMPOSITION', root, 'Encounter', {
+    ...details(root, template),
+    language: codePhrase('ISO_639-1', 'en'),
+    territory: codePhrase('ISO_3166-1', 'NL'),
+    category: { _type: 'DV_CODED_TEXT', value: 'event', defining_code: codePhrase('openehr', '433') },
+    composer: { _type: 'PARTY_IDENTIFIED', name: 'Ann' },
+    context: {
+      _type: 'EVENT_CONTEXT',
+      start_time: moment,
+      setting: { _type: 'DV_CODED_TEXT', value: 'home', defining_code: codePhrase('openehr', '225') },
+    },
+    content: [
+      node('OBSERVATION', observed, 'Blood pressure', { ...details(observed), ...english, data: history }),
+    ],
+    ...more,
+  })
+}
+
+let stored: Promise<string> | undefined
+
+/** The id of a template that is stored, for whoever only needs one. */
+export function someTemplate(): Promise<string> {
+  stored ??= (async () => {
+    const id = `Pressure ${randomUUID()}`
+    ok(await sendXml(await newHolder('modeller'), 'POST', '/med/knowledge/template', templateXml(id)), 201)
+    return id
+  })()
+  return stored
+}
+
+/** The same composition in XML. */
+export const pressureXmlOf = (template: string, systolic: number): Buffer =>
+  Buffer.from(xmlOf(pressureOf(template, systolic), 'composition'))

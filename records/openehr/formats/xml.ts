@@ -102,3 +102,19 @@ function encodingOf(bytes: Uint8Array): string {
   if (!ENCODINGS.has(named) || named.startsWith('utf-16')) throw unreadable('its encoding is not known')
   return named
 }
+const ESCAPES: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\t': '&#9;',
+  '\n': '&#10;',
+  '\r': '&#13;',
+}
+
+/** A text as it stands between tags. */
+export const escapedText = (text: string): string => text.replace(/[&<>\r]/g, (one) => ESCAPES[one] ?? one)
+
+/** A text as it stands within the quotes of an attribute. */
+export const escapedAttribute = (text: string): string =>
+  text.replace(/[&<>"\t\n\r]/g, (one) => ESCAPES[one] ?? one)

@@ -83,8 +83,23 @@ export interface Template {
 export const nodeIdOf = ({ isRoot, archetype, nodeId }: ObjectConstraint): string =>
   isRoot ? archetype.id : nodeId
 
+export const contains = <T extends number | string>(
+  { lower, upper, lowerIncluded, upperIncluded }: Interval<T>,
+  value: T,
+): boolean =>
+  (lower === undefined || (lowerIncluded ? value >= lower : value > lower)) &&
+  (upper === undefined || (upperIncluded ? value <= upper : value < upper))
+
+/** `3..10`, `at least 3`: a range in words. */
+export function inWords({ lower, upper, lowerIncluded, upperIncluded }: Interval<number | string>): string {
+  if (lower !== undefined && lower === upper) return String(lower)
+  const from = lower === undefined ? '' : `${lowerIncluded ? 'at least' : 'more than'} ${lower}`
+  const to = upper === undefined ? '' : `${upperIncluded ? 'at most' : 'less than'} ${upper}`
+  return [from, to].filter(Boolean).join(' and ') || 'any'
+}
+
 /** The names that a node may have, when the template names it. */
-function namesOf({ attributes }: ObjectConstraint): string[] | undefined {
+export function namesOf({ attributes }: ObjectConstraint): string[] | undefined {
   const name = attributes.find((attribute) => attribute.name === 'name')?.children[0]
   const value = name?.attributes.find((attribute) => attribute.name === 'value')?.children[0]?.primitive
   return value?.type === 'string' ? value.list : undefined

@@ -245,7 +245,7 @@ function concrete(parent: string | undefined, attributes: Declared['attributes']
   return { abstract: false, parent, attributes }
 }
 
-interface RmAttribute {
+export interface RmAttribute {
   name: string
   /** A class of the model, or one of the primitive types in primitives.ts. */
   type: string
@@ -255,7 +255,7 @@ interface RmAttribute {
   inTag: boolean
 }
 
-interface RmClass {
+export interface RmClass {
   name: string
   abstract: boolean
   /** Its own name and those of all its ancestors. */

@@ -12,6 +12,7 @@ import { type Page, type PageOf, paged } from '../../store/reading/listing.ts'
 import { Store } from '../../store/store.ts'
 import { unlessMade } from '../../store/writing/once.ts'
 import { inTransaction, type Records } from '../../store/writing/transaction.ts'
+import { Composition } from '../composition-record.ts'
 import type { Template } from '../opt/constraints.ts'
 import { readTemplate } from '../opt/read-template.ts'
 import { type Archetype, ArchetypeUse, archetypesIn, treeOf } from './archetypes.ts'
@@ -119,12 +120,20 @@ export class Templates {
     return { head, bytes: await this.#bytes(caller, head.id) }
   }
 
-  /** @throws NotFound; PreconditionFailed */
+  /** What is made with a template holds it, so that nobody removes it at the same instant. */
+  holding(id: string): { collection: string; id: string } {
+    return { collection: TemplateHeads.collection, id }
+  }
+
+  /** @throws NotFound; PreconditionFailed; Conflict as long as there are compositions of it */
   async remove(caller: Caller, templateId: string, expected: Expected): Promise<void> {
     const { id } = await this.#head(caller, templateId)
     await inTransaction(this.#records, async (tx) => {
       await this.#heads.remove(caller, { id }, { tx, expected })
       await this.#files.remove(caller, { id }, { tx })
+      const live = { template: id, json: { $exists: true } }
+      if (await this.#records.db.collection(Composition.collection).findOne(live, { session: tx.session }))
+        throw new ServiceError('Conflict', { detail: 'There are compositions of this template.' })
     })
   }
 

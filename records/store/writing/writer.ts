@@ -18,6 +18,8 @@ export interface Into {
   ehrId: string
   /** Who may see what is registered in it. @throws ServiceError what forbids it */
   permissions(holder: ParseDocument): Permissions
+  /** A record of another collection that has to be there when the write is done. */
+  holding?: { collection: string; id: string }
 }
 
 /** A write of one collection, decided when the records that it depends on are at hand. */
@@ -116,6 +118,10 @@ export class Writer {
     if (operations.length === 0) return outcomes
     const turns = writes.flatMap(({ into }, i) => (into && outcomes[i]?.decision ? [into.ehrId] : []))
     if (turns.length > 0) await takeTurns(this.#records, tx, turns)
+    const held = writes.flatMap(({ into }, i) =>
+      into?.holding && outcomes[i]?.decision ? [into.holding] : [],
+    )
+    await this.#hold(tx, held)
     const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
     if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
       throw new ServiceError('Conflict', { detail: 'Another write came in between.' })
@@ -125,6 +131,18 @@ export class Writer {
       accesses.push(...decision.accesses)
     }
     return outcomes
+  }
+
+  /** Whoever removes one of these meets this transaction, and is repeated on what it left. */
+  async #hold({ session }: Transaction, holding: { collection: string; id: string }[]): Promise<void> {
+    for (const name of new Set(holding.map(({ collection }) => collection))) {
+      const ids = [...new Set(holding.flatMap(({ collection, id }) => (collection === name ? [id] : [])))]
+      const held = await this.#records.db
+        .collection<{ _id: string; holds?: number }>(name)
+        .updateMany({ _id: { $in: ids } }, { $inc: { holds: 1 } }, { session })
+      if (held.matchedCount < ids.length)
+        throw new ServiceError('Conflict', { detail: 'What it depends on has been removed.' })
+    }
   }
 
   /** What the new records are registered in, by id. */

@@ -2,6 +2,7 @@ import type { Access } from '../../../path-api/operation/access.ts'
 import { ehrRole } from '../../../records/ehrs/rights/access.ts'
 import { setRole } from '../../../records/ehrs/rights/roles.ts'
 import { ok } from '../clients/path-client.ts'
+import { pressureOf, someTemplate } from '../openehr.ts'
 import { newAdmin, newPerson, type Person } from '../people/people.ts'
 import { service } from '../service/service.ts'
 import { letIn, newEhrAbout, newGoal, newPatient, newPlan, newTask, type Patient } from './patients.ts'
@@ -163,6 +164,9 @@ async function furnish(patient: Patient, letParticipate: (plan: string) => Promi
   for (const path of [plan, `${plan}/goal/${goalId}`, `${plan}/goal/${goalId}/task/${taskId}`])
     ok(await patient.call('PUT', path, { name: 'second' }))
   const participationId = await letParticipate(plan)
+  const template = await someTemplate()
+  const compositions = `/med/ehr/${patient.ehrId}/composition/json?carePlanId=${careplanId}`
+  const { compositionId } = ok(await patient.call('POST', compositions, pressureOf(template, 142)), 201)
   const plans = { careplanId, carePlanId: careplanId, ownerId: careplanId, guidelineId: 'asthma' }
-  return { ...plans, ehrId: patient.ehrId, goalId, taskId, participationId }
+  return { ...plans, ehrId: patient.ehrId, goalId, taskId, participationId, compositionId, template }
 }

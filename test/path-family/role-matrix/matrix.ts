@@ -27,6 +27,7 @@ import {
 } from '../../harness/care/examples.ts'
 import { isTried } from '../../harness/care/tried.ts'
 import { call, ok } from '../../harness/clients/path-client.ts'
+import { pressureOf, pressureXmlOf } from '../../harness/openehr.ts'
 import type { Person } from '../../harness/people/people.ts'
 
 /** Templates and archetypes are no EHR's. */
@@ -59,6 +60,8 @@ const EXAMPLE_PLAN = 'p0LmNb72Qw'
 
 function bodyOf({ method, path, body, kind }: Operation, ids: Ids, { mvUid }: Person): unknown {
   if (!body) return undefined
+  if (path.endsWith('/json')) return pressureOf(ids.template ?? '', 150)
+  if (path.endsWith('/xml')) return pressureXmlOf(ids.template ?? '', 150)
   const text = JSON.stringify(exampleOf(body as TObject)).replaceAll(EXAMPLE_PLAN, ids.careplanId ?? '')
   const plain = JSON.parse(text) as Record<string, unknown>
   const example = isClassName(kind) ? unlike(kind, plain) : plain
@@ -66,6 +69,15 @@ function bodyOf({ method, path, body, kind }: Operation, ids: Ids, { mvUid }: Pe
     delete example[name]
   return method === 'post' && path.endsWith('/participant') ? { ...example, mvUid } : example
 }
+
+/** What is put into a care plan by the query. */
+const isPlaced = ({ method, query }: Operation): boolean =>
+  method === 'post' && 'carePlanId' in query.properties
+
+const headersOf = ({ ifMatch, path }: Operation): Record<string, string> => ({
+  ...(ifMatch && { 'if-match': '*' }),
+  ...(path.endsWith('/xml') && { 'content-type': 'application/xml' }),
+})
 
 /** Asks operations as everybody of a cast. */
 function matrix<Name>(
@@ -112,12 +124,14 @@ function matrix<Name>(
         const ids = await idsFor(operation, wanted === 'done' && happensOnce(operation))
         const spends = wanted === 'done' && ['deleteEhr', 'acceptEhr'].includes(operation.id)
         const all: Ids = { ...ids, ehrId: spends ? await cast.spare() : cast.patient.ehrId }
-        const path = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => all[of] ?? of)
+        const named = operation.path.replace(/\{(\w+)\}/g, (_, of: string) => all[of] ?? of)
+        const path = isPlaced(operation) ? `${named}?carePlanId=${all.careplanId}` : named
         const as = cast.personOf(name)?.call ?? call
         const { status, body } = await as(
           operation.method.toUpperCase(),
           path,
           bodyOf(operation, all, cast.guest),
+          headersOf(operation),
         )
         const told = `${name}: ${status} ${JSON.stringify(body)}`
         if (wanted === 'done') assert.ok([200, 201, 204].includes(status), told)
