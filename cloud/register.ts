@@ -1,5 +1,6 @@
 import type Parse from 'parse/node'
 import { CLASS_NAMES, classKind } from '../records/kinds.ts'
+import { PlanThresholds } from '../records/measurements/alerts/plan-thresholds.ts'
 import { acq, acqViolations } from '../records/measurements/calculations/acq.ts'
 import {
   bloodPressureCondition,
@@ -13,8 +14,10 @@ import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/bmi.ts'
 import { defineFunction } from './functions/define.ts'
+import type { WriteAlong } from './parse-server/adapter/written-along.ts'
 import { tellOutage } from './request/refusals.ts'
 import { beforeCreate } from './triggers/create.ts'
+import type { Family } from './triggers/family.ts'
 import { afterCreate, beforeDelete } from './triggers/remove.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/subjects.ts'
 import { beforeUpdate, savedObject } from './triggers/update.ts'
@@ -24,8 +27,13 @@ import { beforeSaveUser, ensureEhr } from './triggers/users.ts'
  * What the class family does beyond storing: it judges what is savedObject, decides who may see it, and keeps
  * together what belongs together. The open test environment does without.
  */
-export function registerTriggers({ Cloud }: typeof Parse, records: Records, lastRead: LastRead): void {
-  const family = { records, find: sharedHolders(records), announce: announcer(records, lastRead) }
+export function registerTriggers(
+  { Cloud }: typeof Parse,
+  records: Records,
+  { lastRead, writeAlong }: { lastRead: LastRead; writeAlong: WriteAlong },
+): void {
+  const find = sharedHolders(records, PlanThresholds.collection)
+  const family: Family = { records, find, announce: announcer(records, lastRead), writeAlong }
   for (const className of CLASS_NAMES) {
     const kind = classKind(className)
     Cloud.beforeSave(className, (request) =>

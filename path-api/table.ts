@@ -9,6 +9,7 @@ import { carePlans } from './resources/care-plan.ts'
 import { carePlanHistory } from './resources/care-plan-history.ts'
 import { carePlanSettings } from './resources/care-plan-settings.ts'
 import { carePlanTemplates } from './resources/care-plan-template.ts'
+import { carePlanThresholds } from './resources/care-plan-thresholds.ts'
 import { compositions } from './resources/composition.ts'
 import { conditions } from './resources/conditions.ts'
 import { contacts } from './resources/contact.ts'
@@ -30,6 +31,7 @@ import { questionnaires } from './resources/questionnaires.ts'
 import { registration } from './resources/registration.ts'
 import { relations } from './resources/relation.ts'
 import { session } from './resources/session.ts'
+import { summaries } from './resources/summary.ts'
 import { tasks } from './resources/task.ts'
 import { archetypes, templates } from './resources/template.ts'
 
@@ -59,11 +61,13 @@ export const table: readonly Operation[] = [
   ...tasks,
   ...participants,
   ...carePlanSettings,
+  ...carePlanThresholds,
   ...events,
   ...measurements,
   ...questionnaires,
   ...measurementBatch,
   ...conditions,
+  ...summaries,
   ...carePlanHistory,
   ...carePlanTemplates,
   ...templates,

@@ -5,6 +5,7 @@ import { Participation } from './care-plans/participants/participants.ts'
 import { PlanSettings } from './care-plans/settings.ts'
 import { ehrLists } from './ehrs/ehrs.ts'
 import { Event } from './events/event.ts'
+import { PlanThresholds } from './measurements/alerts/plan-thresholds.ts'
 import { Hads } from './measurements/kinds/anxiety-and-depression.ts'
 import { Acq } from './measurements/kinds/asthma-control.ts'
 import { BloodGlucose } from './measurements/kinds/blood-glucose.ts'
@@ -77,7 +78,7 @@ export const MEASUREMENTS = CLASS_NAMES.map(classKind).filter(isMeasurement)
  */
 export const kinds: readonly Kind[] = [
   ...CLASS_NAMES.map(classKind),
-  ...([Participation, PlanSettings, Composition] as unknown as Kind[]),
+  ...([Participation, PlanSettings, PlanThresholds, Composition] as unknown as Kind[]),
 ]
 
 const within = (...places: Kind['registeredIn'][]): string[] =>

@@ -1,4 +1,5 @@
 import packageJson from '../package.json' with { type: 'json' }
+import { addressOf } from '../path-api/addresses.ts'
 import type { Services } from '../path-api/operation/services.ts'
 import { health } from '../path-api/resources/health.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
@@ -50,7 +51,7 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
     ],
   })
   const { publicUrl } = parts
-  const services = { readiness, publicUrl, ...parts.services, ...accounts.services }
+  const services = { readiness, publicUrl, addressOf, ...parts.services, ...accounts.services }
   return {
     options: optionsOf(parts, services, accounts),
     accounts,

@@ -4,10 +4,13 @@ import type { Services } from '../path-api/operation/services.ts'
 import type { SendMail } from '../records/accounts/user/mails.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
 import { CarePlanTemplates } from '../records/care-plans/templates/templates.ts'
+import { Graphs } from '../records/charts/graphs.ts'
+import { Timelines } from '../records/charts/timeline.ts'
 import { makersOf } from '../records/ehrs/beginning/beginning.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { Events } from '../records/events/events.ts'
-import { CLASS_NAMES, classKind, contents } from '../records/kinds.ts'
+import { CLASS_NAMES, classKind, contents, MEASUREMENTS } from '../records/kinds.ts'
+import { ThresholdsOfPlans } from '../records/measurements/alerts/thresholds-of-plans.ts'
 import { Batches } from '../records/measurements/batches.ts'
 import { Compared } from '../records/measurements/compared.ts'
 import { AdverseReaction } from '../records/of-ehr/adverse-reaction.ts'
@@ -47,6 +50,9 @@ export interface RecordServices {
     | 'templates'
     | 'compositions'
     | 'batches'
+    | 'thresholds'
+    | 'timelines'
+    | 'graphs'
     | 'recordsOf'
   >
   close(): Promise<void>
@@ -78,7 +84,8 @@ export async function openRecords(
   const templates = new Templates(records)
   const openehr = { templates, compositions: new Compositions(records, templates) }
   const given = { events, reactions, devices }
-  const own = { ...given, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
+  const charts = openCharts(records, carePlans.holders)
+  const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
   const kept = [...Object.values(given), ...Object.values(carePlans.of)]
   const registered = registeredRecords(records, carePlans.holders, kept)
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as Registered<TObject, string>
@@ -87,7 +94,7 @@ export async function openRecords(
   const needed = [own.profiles, carePlans, ...Object.values(openehr), ...registered.values()].flatMap(
     (service) => service.indexes(),
   )
-  await makeCollections(db, [...Object.entries(auditIndexes), ...needed])
+  await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()])
   const changes = periodically(
     SECOND_MS,
     () => carePlans.participants.changeAccess(),
@@ -99,6 +106,13 @@ export async function openRecords(
     await audit.close()
   }
   return { records, services, close }
+}
+
+/** What is told of the measurements, and the limits within which they should lie. */
+function openCharts(records: Records, holders: Holders) {
+  const timelines = new Timelines(records, holders, CLASS_NAMES.map(classKind))
+  const thresholds = new ThresholdsOfPlans(records, holders, MEASUREMENTS)
+  return { thresholds, timelines, graphs: new Graphs(records, MEASUREMENTS, timelines) }
 }
 
 /** The records of every kind in the table; those that have ways of their own are given. */

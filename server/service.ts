@@ -13,14 +13,13 @@ import { registerFunctions, registerTriggers } from '../cloud/register.ts'
 import { mailboxOf } from '../records/accounts/user/user.ts'
 import { startUpkeep } from '../records/ehrs/upkeep.ts'
 import { type RateLimits, rateLimiter } from '../records/limits/rate-limits.ts'
-import type { LastRead } from '../records/store/announce.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { linksOf } from './accounts/links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
 import { createApp } from './app.ts'
 import type { Config } from './config/config.ts'
 import { endAbandoned } from './database/abandoned.ts'
-import { openConnection } from './database/connection.ts'
+import { type Connection, openConnection } from './database/connection.ts'
 import { openDatabase } from './database/database.ts'
 import { parseMailAdapter } from './mail/parse-adapter.ts'
 import { openMailQueue, sendMailBy } from './mail/queue.ts'
@@ -115,7 +114,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   // They stand on Parse Server's passwords and sessions: there is no answer before they are opened.
   let accountAnswers: RequestHandler = (_req, _res, next) => next()
   const parse = await startParse(config, publicUrl, database, log, {
-    ...classFamilyParts(config, records, database.lastRead),
+    ...classFamilyParts(config, records, database),
     emailAdapter: parseMailAdapter(mails, config.open ? undefined : linksOf(publicUrl), log),
     gate: createGate({
       ...{ open: config.open, records, spend },
@@ -151,7 +150,7 @@ function watchAbandoned({ mongodbUri }: Config, client: MongoClient, log: Log): 
 }
 
 /** What the class family is, with the rules or, in the open test environment, without them. */
-const classFamilyParts = ({ open }: Config, records: Records, lastRead: LastRead) => ({
+const classFamilyParts = ({ open }: Config, records: Records, database: Connection) => ({
   appName,
   routes: allowedRoutes,
   definitions: open ? [] : classDefinitions,
@@ -159,7 +158,7 @@ const classFamilyParts = ({ open }: Config, records: Records, lastRead: LastRead
   cloud: (Parse: typeof ParseSdk) => {
     registerFunctions(Parse)
     if (open) defineLogin(Parse)
-    else registerTriggers(Parse, records, lastRead)
+    else registerTriggers(Parse, records, database)
   },
 })
 

@@ -35,6 +35,10 @@ describe('the tour of the README', function suite() {
     assert.match(stdout, /"name":"Buy good shoes"/)
     assert.match(stdout, /"status":"COMPLETED"/)
     assert.match(stdout, /"action":"update","type":"Task"/)
+    assert.match(stdout, /"title":"Blood pressure 185\/112 mmHg: Hypertension grade 3"/)
+    assert.match(stdout, /"group":"alerts","type":"point"/)
+    assert.match(stdout, /"stats":\{"min":124,"max":185,"mean":136.7143,"last":124\}/)
+    assert.match(stdout, /"systolic_blood_pressure":\{"value":185,"unit":"mmHg"\}/)
   })
 
   it('works with the Parse JavaScript SDK', async () => {

@@ -1,32 +1,29 @@
 import Parse from 'parse/node'
 import { beginEhr } from '../../records/ehrs/beginning/beginning.ts'
-import { crowding, type FindHolder, placed } from '../../records/registered/into.ts'
+import { crowding, placed } from '../../records/registered/into.ts'
 import type { ClassKind, Values } from '../../records/registered/kind.ts'
 import { refuseViolations } from '../../records/registered/refusals.ts'
 import { createFaults, derivedOf } from '../../records/registered/rules.ts'
-import type { Announce } from '../../records/store/announce.ts'
 import type { Caller, Permissions } from '../../records/store/documents/caller.ts'
 import { together } from '../../records/store/documents/database.ts'
 import { newId } from '../../records/store/documents/ids.ts'
+import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { namesOf } from '../../schemas/forms/fields.ts'
 import { callerOf, forgetRoles } from '../request/caller.ts'
 import { inParse, refuseFaults } from '../request/refusals.ts'
+import { alongside, recordOf } from './besides.ts'
+import type { Family } from './family.ts'
 import { attributesOf, dropAcl, valuesOf } from './values.ts'
 
 type Request = Parse.Cloud.BeforeSaveRequest
-
-/** What the records of the class family lie in, and are looked up by. */
-export interface Family {
-  records: Records
-  find: FindHolder
-  announce: Announce
-}
 
 /** Where a new object belongs, and who may see it because of that. */
 interface Placed {
   ehrId: string
   permissions: Permissions
+  /** What it is registered in, when it has been looked up. */
+  holder?: ParseDocument
 }
 
 /** Judges a new object, finds out where it belongs and gives it what the service sets. */
@@ -40,7 +37,7 @@ export async function beforeCreate(family: Family, kind: ClassKind, request: Req
   // Before it exists: roles, history and audit name it.
   const id = newId()
   object.id = id
-  const { ehrId, permissions } = await placeOf(family, kind, request, caller, values)
+  const { ehrId, permissions, holder } = await placeOf(family, kind, request, caller, values)
   object.set({
     ...('ehrId' in kind.place && { ehrId }),
     ...attributesOf(derivedOf(kind, values)),
@@ -50,6 +47,8 @@ export async function beforeCreate(family: Family, kind: ClassKind, request: Req
   })
   const write = { action: 'create', collection: kind.collection, id, ehrId, changed: [] } as const
   await family.announce(caller, write)
+  const after = recordOf(kind, id, valuesOf(object))
+  await alongside(family, kind, caller, { before: null, after, permissions }, holder)
 }
 
 async function placeOf(

@@ -7,25 +7,30 @@ import { isPermitted } from '../../records/store/documents/caller.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { callerOf } from '../request/caller.ts'
 import { forbidden, notFound } from '../request/refusals.ts'
-import type { Family } from './create.ts'
+import { alongside, recordOf } from './besides.ts'
+import type { Family } from './family.ts'
+import { permissionsOf, valuesOf } from './values.ts'
 
 /** Removes what hangs on the object. Parse asks about permission to write only later, hence here first. */
 export async function beforeDelete(
-  { records, announce }: Family,
-  { name: className }: ClassKind,
+  family: Family,
+  kind: ClassKind,
   request: Parse.Cloud.BeforeDeleteRequest,
 ): Promise<void> {
+  const { records, announce } = family
+  const { name: className } = kind
   const caller = await callerOf(request)
   const { object } = request
-  const acl = object.getACL()?.toJSON() ?? {}
-  const writers = Object.keys(acl).filter((who) => acl[who]?.write)
+  const permissions = permissionsOf(object)
   const governs = className === 'Ehr' && governsEhr(caller, object.attributes)
-  if (!governs && !isPermitted(writers, caller)) throw notFound()
+  if (!governs && !isPermitted(permissions.write, caller)) throw notFound()
   if (!governs && className === 'Ehr')
     throw forbidden('Only its subject and administrators may delete an EHR.')
   const id = object.id ?? ''
   const ehrId = className === 'Ehr' ? id : object.get('ehrId')
   await announce(caller, { action: 'delete', collection: className, id, ehrId, changed: [] })
+  const before = recordOf(kind, id, valuesOf(object))
+  await alongside(family, kind, caller, { before, after: null, permissions })
   const by = caller.unrestricted ? undefined : caller.userId
   if (className === 'Ehr') await records.recentRemovals.remember(id, leaveToParse(records, id, by))
   else if (isContainer(className))

@@ -7,17 +7,15 @@ import type { Records } from '../../records/store/writing/transaction.ts'
 import { namesOf } from '../../schemas/forms/fields.ts'
 import { callerOf } from '../request/caller.ts'
 import { invalid, refuseFaults } from '../request/refusals.ts'
-import type { Family } from './create.ts'
-import { attributesOf, changedProperties, dropAcl, valuesOf } from './values.ts'
+import { alongside, recordOf } from './besides.ts'
+import type { Family } from './family.ts'
+import { attributesOf, changedProperties, dropAcl, permissionsOf, valuesOf } from './values.ts'
 
 type Request = Parse.Cloud.BeforeSaveRequest
 
 /** Judges an update and the object that it makes. Parse has made sure that the caller may write it. */
-export async function beforeUpdate(
-  { records, announce }: Family,
-  kind: ClassKind,
-  request: Request,
-): Promise<void> {
+export async function beforeUpdate(family: Family, kind: ClassKind, request: Request): Promise<void> {
+  const { records, announce } = family
   const { object } = request
   const stored = request.original ? valuesOf(request.original) : {}
   dropAcl(object)
@@ -34,6 +32,13 @@ export async function beforeUpdate(
   const ehrId = kind.name === 'Ehr' ? object.id : object.get('ehrId')
   const about = { collection: kind.name, id: object.id ?? '', ehrId, version: stored.version, changed }
   await announce(caller, { action: 'update', ...about })
+  const recordIn = (values: Record<string, unknown>) => recordOf(kind, about.id, values)
+  const written = {
+    before: recordIn(stored),
+    after: recordIn(valuesOf(object)),
+    permissions: permissionsOf(object),
+  }
+  await alongside(family, kind, caller, written)
 }
 
 /** Properties that were judged together are written together, derived ones with them. */

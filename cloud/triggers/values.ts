@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import Parse from 'parse/node'
+import type { Permissions } from '../../records/store/documents/caller.ts'
 import { KEPT } from '../../schemas/common.ts'
 
 /** What Parse sets on its own, besides what nobody may send. */
@@ -20,6 +21,14 @@ const decode = (Parse as unknown as { _decode(key: string, value: unknown): unkn
 /** Values in the form in which clients see them as an object's properties. */
 export const attributesOf = (values: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(values).map(([name, value]) => [name, decode(name, value)]))
+
+/** Who may read and write an object. */
+export function permissionsOf(object: Parse.Object): Permissions {
+  const entries = Object.entries(object.getACL()?.toJSON() ?? {})
+  const those = (right: 'read' | 'write') =>
+    entries.flatMap(([who, rights]) => (rights?.[right] ? [who] : []))
+  return { read: those('read'), write: those('write') }
+}
 
 /** The permissions of an object are the service's affair: what a client sent is dropped. */
 export const dropAcl = (object: Parse.Object): void => object.revert('ACL')

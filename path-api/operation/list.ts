@@ -64,7 +64,7 @@ const paging = {
 }
 
 /** The order of a list that can be turned around. */
-const ordering = (usual: Order) => ({
+export const ordering = (usual: Order) => ({
   order: Type.Optional(
     Type.Unsafe<Order>({
       type: 'string',
@@ -177,14 +177,17 @@ function inPages<
 }
 
 /** A time that ends before it begins holds nothing; whoever asks for it meant something else. @throws InvalidInput */
-function requireForward({ from, to }: { from?: unknown; to?: unknown }): void {
+export function requireForward({ from, to }: { from?: unknown; to?: unknown }): void {
   if (typeof from !== 'string' || typeof to !== 'string' || !(Date.parse(to) < Date.parse(from))) return
   const violation = { path: 'query.to', code: 'order', message: 'to must not be earlier than from.' }
   throw new ServiceError('InvalidInput', { violations: [violation] })
 }
 
 /** RFC 8288: the same list, asked to go on or back; relative to the request's own address. */
-function linked(query: Readonly<Record<string, unknown>>, links: Record<string, string | null | undefined>) {
+export function linked(
+  query: Readonly<Record<string, unknown>>,
+  links: Record<string, string | null | undefined>,
+) {
   const link = Object.entries(links).flatMap(([rel, cursor]) => {
     if (cursor === null || cursor === undefined) return []
     const texts = Object.entries({ ...query, cursor }).flatMap(([name, value]) =>

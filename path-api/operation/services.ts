@@ -7,8 +7,11 @@ import type { Passwords } from '../../records/accounts/passwords.ts'
 import type { Registrations } from '../../records/accounts/registration.ts'
 import type { Removals } from '../../records/accounts/removals.ts'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
+import type { Graphs } from '../../records/charts/graphs.ts'
+import type { Timelines } from '../../records/charts/timeline.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
+import type { ThresholdsOfPlans } from '../../records/measurements/alerts/thresholds-of-plans.ts'
 import type { Batches } from '../../records/measurements/batches.ts'
 import type { AdverseReaction } from '../../records/of-ehr/adverse-reaction.ts'
 import type { Device } from '../../records/of-ehr/device.ts'
@@ -80,6 +83,12 @@ export interface Services {
   devices: KnownRecords<typeof Device.schema, 'ofEhr'>
   /** Measurements of any kinds, stored together. */
   batches: Batches
+  timelines: Timelines
+  graphs: Graphs
+  /** Where a record of a class can be shown by itself; undefined: nowhere. */
+  addressOf(className: string, record: object): string | undefined
+  /** Within which limits the measurements of care plans should lie. */
+  thresholds: ThresholdsOfPlans
   /** The records of any kind that is registered in EHRs, in so far as they are like any other's. */
   recordsOf(kind: { name: string }): PlainRecords
 }

@@ -22,8 +22,8 @@ export const carePlanSettings = [
     access: 'plan:read',
     reply: [200, CarePlanSettings, 'versioned'],
     handle: async ({ params }, { caller, carePlans }) => {
-      const { settings, version } = await carePlans.settings.get(caller, placeOf(params))
-      return answer(settings, { version })
+      const { value, version } = await carePlans.settings.get(caller, placeOf(params))
+      return answer(value, { version })
     },
   }),
   operation({
@@ -38,8 +38,8 @@ export const carePlanSettings = [
     reply: [200, CarePlanSettings, 'versioned'],
     errors: ['PreconditionFailed'],
     handle: async ({ params, body }, { caller, carePlans, expected }) => {
-      const { settings, version } = await carePlans.settings.save(caller, placeOf(params), body, { expected })
-      return answer(settings, { version })
+      const { value, version } = await carePlans.settings.save(caller, placeOf(params), body, { expected })
+      return answer(value, { version })
     },
   }),
 ]

@@ -7,6 +7,7 @@ import type { SendMail } from '../accounts/user/mails.ts'
 import type { Ehrs } from '../ehrs/ehrs.ts'
 import { unlessClosed } from '../registered/closable.ts'
 import { inTurn, intoPlan, replaceInTurn } from '../registered/into.ts'
+import { PlanDocuments } from '../registered/plan-documents.ts'
 import { auditingRefusal } from '../registered/refusals.ts'
 import type { Holders, Key, Writing } from '../registered/registered.ts'
 import type { Caller } from '../store/documents/caller.ts'
@@ -18,7 +19,7 @@ import { type PlanRecords, planRecords, type StoredPlan } from './contents/store
 import { assembled, type PlanWithGoals, planWithGoals } from './contents/with-contents.ts'
 import { Goals } from './goals.ts'
 import { Participants } from './participants/participants.ts'
-import { SettingsOfPlans } from './settings.ts'
+import { PlanSettings } from './settings.ts'
 import { Tasks } from './tasks.ts'
 import { filledIn, placed } from './templates/from-template.ts'
 import type { CarePlanTemplates } from './templates/templates.ts'
@@ -39,7 +40,7 @@ export class CarePlans {
   readonly goals: Goals
   readonly tasks: Tasks
   readonly participants: Participants
-  readonly settings: SettingsOfPlans
+  readonly settings: PlanDocuments<Record<string, unknown>>
   readonly templates: CarePlanTemplates
 
   constructor(records: Records, ehrs: Ehrs, sendMail: SendMail, templates: CarePlanTemplates) {
@@ -50,7 +51,7 @@ export class CarePlans {
     this.goals = new Goals(records, this.of)
     this.tasks = new Tasks(records, this.of, ehrs)
     this.participants = new Participants(records, this.of.plans, sendMail)
-    this.settings = new SettingsOfPlans(records, this.of.plans)
+    this.settings = new PlanDocuments(records, this.holders, PlanSettings)
   }
 
   /** Whether there is an EHR, or a care plan, of which something is asked. */

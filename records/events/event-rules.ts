@@ -2,6 +2,9 @@ import type { Violation } from '../../schemas/violation.ts'
 import type { Rules, Values } from '../registered/kind.ts'
 import { payloadViolations } from '../registered/payload.ts'
 
+/** Of the service's own: a measurement outside of its plan's thresholds. */
+export const ALERT = 'measurement-alert'
+
 const DAY_MS = 86_400_000
 /** Later than this no time can be told. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
@@ -24,7 +27,10 @@ const momentOf = (value: unknown): number | undefined =>
 const idsOf = (participants: unknown): string[] =>
   Array.isArray(participants) ? participants.map((one) => String(one?.mvUid)) : []
 
-function violationsOf({ start, end, participants, data }: Values): Violation[] {
+function violationsOf(
+  { type, start, end, participants, data }: Values,
+  changed: readonly string[],
+): Violation[] {
   const [begin, over] = [momentOf(start), momentOf(end)]
   const found: Violation[] = []
   if (begin !== undefined && over !== undefined && over < begin)
@@ -32,6 +38,8 @@ function violationsOf({ start, end, participants, data }: Values): Violation[] {
   const ids = idsOf(participants)
   if (new Set(ids).size < ids.length)
     found.push({ path: 'participants', code: 'twice', message: 'must name each participant once' })
+  if (type === ALERT && changed.includes('type'))
+    found.push({ path: 'type', code: 'reserved', message: 'is for the alerts that the service makes itself' })
   return [...found, ...(data === undefined ? [] : payloadViolations(data, 'data'))]
 }
 
@@ -46,11 +54,11 @@ function derivedOf({ start, end, allDay, participants }: Values) {
   }
 }
 
-export const eventRules: Rules = {
+export const eventRules = {
   together: ['start', 'end', 'allDay', 'participants'],
   violations: violationsOf,
   derived: derivedOf,
-}
+} satisfies Rules
 
 /**
  * The alternatives of what reaches into the time from `from` on, each asked by itself: of what is not long only that is
@@ -60,6 +68,3 @@ export function reaching(from: string | undefined, to?: string): Array<{ long: b
   const earliest = from && new Date(Date.parse(from) - LONG_MS).toISOString()
   return [{ long: false, start: { from: earliest, to } }, { long: true }]
 }
-
-/** Of the service's own: a measurement outside of its plan's thresholds. */
-export const ALERT = 'measurement-alert'

@@ -15,7 +15,8 @@ export const Event = kind(forms, {
     ofParticipant: { by: ['ehrId', 'participantIds', 'long'], ...byTime },
   },
   timeline: {
-    ...{ kind: 'event', group: 'events', start: ['start'], end: 'end', reaching },
+    ...{ kind: 'event', group: 'events', start: ['start'], end: 'end' },
+    reaching: (from) => reaching(from).map((one) => ({ ...one, last: { from } })),
     parts: [{ kind: 'alert', group: 'alerts', type: ALERT }],
     says: ({ title, description, severity, data }) => ({
       content: String(title),

@@ -14,6 +14,8 @@ import {
   type Values,
 } from '../registered/kind.ts'
 import type { Group, Said } from '../registered/timeline-line.ts'
+import { alertsOf } from './alerts/alerts.ts'
+import type { Thresholded } from './calculations/thresholds.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { OmhBody } from './omh.ts'
 import { ownUnits, type Quantity, quantityFields, quantityViolations, quantityWarnings } from './quantity.ts'
@@ -82,6 +84,8 @@ interface Measurement {
   fields?: TProperties
   /** Its lines in the graph, by name, which a plan's thresholds bound, too; its quantities unless told. */
   series?: Readonly<Record<string, Series>>
+  /** Published conditions of its series, by name, which a plan may take for its thresholds; the usual one first. */
+  presets?: Thresholded['presets']
   /** Of the whole record in LOINC, when that is not its only series'. */
   code?: string
   /** Where it stands in the timeline; `measurements` unless told. */
@@ -110,6 +114,8 @@ export interface MeasurementKind extends ClassKind {
   path: string
   specified: Specified
   series: Readonly<Record<string, Series>>
+  /** What a plan's thresholds of it can be. */
+  thresholded: Thresholded
   quantities: Record<string, Quantity>
   omh: OmhBody | undefined
 }
@@ -120,9 +126,11 @@ export const isMeasurement = (kind: ClassKind): kind is MeasurementKind => 'seri
 const formsOf = forms as unknown as (about: object) => MeasurementForms
 
 /** A kind of measurement: it is registered in a care plan, by the time at which it was taken. */
-export function measurement({ words, specified = [], comparison, omh, path, ...definition }: Measurement) {
+export function measurement(told: Measurement) {
+  const { words, specified = [], comparison, omh, path, presets = {}, ...definition } = told
   const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...about } = definition
   const series = definition.series ?? seriesOfAll(quantities)
+  const says = (record: Values) => said({ words, series, ...definition }, record)
   const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
   )
@@ -153,11 +161,14 @@ export function measurement({ words, specified = [], comparison, omh, path, ...d
         kind: path,
         group: definition.group ?? 'measurements',
         start: ['timestamp'],
-        says: (record) => said({ words, series, ...definition }, record),
+        says,
       },
     },
   )
-  return { ...measured, path, specified, series, quantities, omh }
+  const unit = Object.values(series)[0]?.unit ?? ''
+  const thresholded: Thresholded = { names: Object.keys(series), unit, presets }
+  const companion = alertsOf({ path, thresholded, says })
+  return { ...measured, path, specified, series, thresholded, companion, quantities, omh }
 }
 
 const seriesOfAll = (quantities: Record<string, Quantity>): Record<string, Series> =>

@@ -12,13 +12,15 @@ export interface Series {
   axis: string
   /** The values that there can be. */
   range: readonly [min: number, max: number]
+  /** What is usual; without it, and without a preset, the graph has no bands. */
+  usual?: readonly [min: number, max: number] | undefined
   /** LOINC. */
   code?: string
 }
 
 /** The series that a quantity is. */
-export const seriesOf = ({ label, inUnit, unit, kind, hard, codes }: Quantity): Series => ({
-  ...{ label, field: inUnit, unit, axis: kind, range: hard, code: codes.loinc },
+export const seriesOf = ({ label, inUnit, unit, kind, hard, warn, codes }: Quantity): Series => ({
+  ...{ label, field: inUnit, unit, axis: kind, range: hard, usual: warn, code: codes.loinc },
 })
 
 const LABELS: Readonly<Record<string, string>> = {

@@ -69,11 +69,20 @@ export const isUnitOf = (kind: Kind, name: string): boolean => byName.get(name)?
 /** The name of a unit in Open mHealth; undefined when its schemas do not have it. */
 export const omhUnit = (name: unknown): string | undefined => byName.get(String(name))?.omh
 
+/** The names of all units that convert into one; of one that stands alone, such as a score's, its own. */
+export const namesOfUnit = (unit: string): string[] => {
+  const kind = byName.get(unit)?.kind
+  return kind === undefined ? [unit] : unitNames(kind)
+}
+
+export const isConvertible = (from: string, to: string): boolean => namesOfUnit(to).includes(from)
+
 /**
  * The value in another unit, unrounded; exactly the same when the units are the same.
  * @throws RangeError when a unit is unknown or the two are of different kinds
  */
 export function convert(value: number, from: string, to: string): number {
+  if (from === to) return value
   const source = byName.get(from)
   const target = byName.get(to)
   if (!source || !target || source.kind !== target.kind)

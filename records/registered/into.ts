@@ -5,6 +5,7 @@ import { createLookup } from '../store/batching/lookup.ts'
 import { type Caller, isPermitted, type Permissions } from '../store/documents/caller.ts'
 import { type Database, documentsOf } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
+import { withRules } from '../store/writing/besides.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
 import { takeTurns } from '../store/writing/turns.ts'
 import type { Into } from '../store/writing/writer.ts'
@@ -37,15 +38,22 @@ export const holdersIn =
 /** What of a holder must be known. */
 const KNOWN = { ehrId: 1, carePlanId: 1, subjectId: 1, pending: 1, status: 1, _rperm: 1, _wperm: 1 } as const
 
-/** Finds them for requests that come at the same time with common queries. */
-export function sharedHolders(database: Database): FindHolder {
+/**
+ * Finds them for requests that come at the same time with common queries.
+ * @param rules the collection of what is said of care plans: a plan brings it along
+ */
+export function sharedHolders(database: Database, rules: string): FindHolder {
   const lookupOf = (className: Holder) =>
     createLookup<ParseDocument>(
       ({ _id }) => _id,
       (ids) =>
         documentsOf(database, className)
-          .find({ _id: { $in: ids } }, { projection: KNOWN })
-          .toArray() as Promise<ParseDocument[]>,
+          .aggregate<ParseDocument>([
+            { $match: { _id: { $in: ids } } },
+            { $project: KNOWN },
+            ...(className === 'CarePlan' ? [withRules({ rules })] : []),
+          ])
+          .toArray(),
     )
   const lookups = { Ehr: lookupOf('Ehr'), CarePlan: lookupOf('CarePlan'), Goal: lookupOf('Goal') }
   return (className, id) => lookups[className](id)
@@ -86,17 +94,17 @@ export async function placed(
   kind: Pick<ClassKind, 'permissions'>,
   id: string,
   { ehrId, carePlanId, goalId }: { [K in keyof Place]?: Place[K] | undefined },
-): Promise<{ ehrId: string; permissions: Permissions }> {
+): Promise<{ ehrId: string; permissions: Permissions; holder: ParseDocument }> {
   if (carePlanId === undefined) {
     const ehr = await writable(find, caller, 'Ehr', ehrId ?? '', {})
-    return { ehrId: ehr._id, permissions: kind.permissions(ehr, id) }
+    return { ehrId: ehr._id, permissions: kind.permissions(ehr, id), holder: ehr }
   }
   const plan = await writable(find, caller, 'CarePlan', carePlanId, { ehrId })
   const goal =
     goalId === undefined ? undefined : await writable(find, caller, 'Goal', goalId, { ehrId, carePlanId })
   if (plan.status !== 'ACTIVE') refuseViolations([isClosed('care plan')])
   if (goal && goal.status !== 'ACTIVE') refuseViolations([isClosed('goal')])
-  return { ehrId: String(plan.ehrId), permissions: { read: plan._rperm, write: plan._wperm } }
+  return { ehrId: String(plan.ehrId), permissions: { read: plan._rperm, write: plan._wperm }, holder: plan }
 }
 
 /** The same for a store, which looks when it writes. What is in a goal takes a transaction of its own: {@link placed}. */

@@ -113,7 +113,8 @@ export function kind<F extends AnyForms, const L extends Lists<F['record']>>(
   forms: F,
   options: Options<F['record'], L>,
 ) {
-  const { rules = NO_RULES, permissions = ehrPermissions, known, indexes = [] } = options
+  const { rules = NO_RULES, permissions = ehrPermissions, known, timeline, lists } = options
+  const indexes = [...(options.indexes ?? []), ...timelineIndexes(timeline, Object.values(lists))]
   return {
     ...forms,
     ...options,
@@ -150,6 +151,20 @@ function readableIndexes(
 }
 
 const NO_RULES: Rules = { together: [], violations: () => [] }
+
+/** By EHR and start, unless a list has such an index. What tells by itself what reaches into a time has its own ways. */
+function timelineIndexes(
+  timeline: TimelineLine | undefined,
+  lists: readonly Pick<ListShape<Record<string, unknown>>, 'by' | 'sort'>[],
+): IndexDescription[] {
+  if (!timeline || timeline.reaching) return []
+  const listed = lists.flatMap(({ by, sort }) => (by.join() === 'ehrId' ? [sort] : []))
+  const starts = timeline.start.filter((field) => !listed.includes(field))
+  return starts.map((field) => ({
+    name: `timeline_${field}`,
+    key: { ehrId: 1, [field === 'createdAt' ? '_created_at' : field]: -1, _id: -1 },
+  }))
+}
 
 /** Two that are written at the same instant do not see each other: the database lets one through. */
 const KNOWN: IndexDescription = { name: 'known', key: { ehrId: 1, knownBy: 1 }, unique: true }

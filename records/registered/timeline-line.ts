@@ -1,5 +1,5 @@
 /** The rows of the timeline, from the top. */
-const GROUPS = {
+export const GROUPS = {
   alerts: 'Alerts',
   events: 'Events',
   measurements: 'Measurements',

@@ -10,8 +10,10 @@ import {
   storedPermissions,
 } from './documents/parse-format.ts'
 import { accessesOf, type Key, type Resource, recordKeyOf } from './resource.ts'
+import type { Beside } from './writing/besides.ts'
+import type { Decision } from './writing/decision.ts'
 import { type Change, changedFields, changeOf } from './writing/history.ts'
-import type { Decision, Into } from './writing/writer.ts'
+import type { Into } from './writing/writer.ts'
 
 /** The versions that the caller accepts to overwrite; any: there is one, undefined: no condition. */
 export type Expected = readonly number[] | 'any' | undefined
@@ -59,6 +61,7 @@ export class Decisions<S extends TObject> {
         this.#change(caller, record, { action: 'create', version: 1, before: null, changed: [] }),
       ),
       accesses: accessesOf(this.#resource, caller, { action: 'create' }, created),
+      besides: created.flatMap((after) => this.#beside(caller, null, after, given)),
       result: created,
     }
   }
@@ -79,6 +82,7 @@ export class Decisions<S extends TObject> {
       operations: [{ replaceOne: { filter: same(before, caller), replacement: next } }],
       changes: [this.#change(caller, updated, { action, version: next.version, before, changed })],
       accesses: accessesOf(this.#resource, caller, { action }, [updated]),
+      besides: this.#beside(caller, this.#format.fromStored(before), updated, permissionsOf(next)),
       result: updated,
     }
   }
@@ -97,8 +101,19 @@ export class Decisions<S extends TObject> {
       operations: [{ deleteOne: { filter: same(before, caller) } }],
       changes: [this.#change(caller, removed, change)],
       accesses: accessesOf(this.#resource, caller, { action: 'delete' }, [removed]),
+      besides: this.#beside(caller, removed, null, permissionsOf(before)),
       result: undefined,
     }
+  }
+
+  #beside(
+    caller: Caller,
+    before: Saved<Static<S>> | null,
+    after: Saved<Static<S>> | null,
+    permissions: Permissions,
+  ): Beside[] {
+    const beside = this.#resource.companion?.beside(caller, { before, after, permissions })
+    return beside ? [beside] : []
   }
 
   /** The record that a write replaces. */
@@ -140,6 +155,8 @@ export class Decisions<S extends TObject> {
     return changeOf(recordKeyOf(this.#resource, record), { caller, at: this.#clock() }, write)
   }
 }
+
+const permissionsOf = ({ _rperm, _wperm }: ParseDocument): Permissions => ({ read: _rperm, write: _wperm })
 
 /** The very version that was read, for one who may write it. */
 const same = ({ _id, version }: ParseDocument, caller: Caller) => ({

@@ -4,6 +4,7 @@ import type { Access } from './audit/trail.ts'
 import type { Caller } from './documents/caller.ts'
 import type { Saved } from './documents/parse-format.ts'
 import type { ListShape } from './reading/listing.ts'
+import type { Companion } from './writing/besides.ts'
 import type { RecordKey } from './writing/history.ts'
 
 /** One resource: where it lies, what it looks like, and how it is listed. */
@@ -16,6 +17,8 @@ export interface Resource<S extends TObject, L extends string> {
   lists: Record<L, ListShape<Static<S>>>
   /** Further indexes, by the names of the stored fields; what a unique one holds already is a Conflict. */
   indexes?: readonly IndexDescription[]
+  /** What follows from its records. */
+  companion?: Companion | undefined
 }
 
 /** The record's id, and what else must be true of it: `{ id, ehrId }`. undefined asks nothing. */

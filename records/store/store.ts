@@ -74,7 +74,7 @@ export class Store<S extends TObject, L extends string> {
     this.#format = parseFormat(resource.schema)
     this.#documents = records.db.collection<ParseDocument>(resource.collection)
     this.#decisions = new Decisions(resource, this.#format, records.clock)
-    this.#writer = new Writer(records, this.#documents)
+    this.#writer = new Writer(records, this.#documents, resource.companion)
   }
 
   /** The collection and the indexes that it needs: server start creates them. */

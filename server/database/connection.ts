@@ -2,6 +2,11 @@ import type { Db, MongoClient } from 'mongodb'
 import { type AskedAdapter, tellRefusals } from '../../cloud/parse-server/adapter/query-refusals.ts'
 import { readOnce } from '../../cloud/parse-server/adapter/read-once.ts'
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
+import {
+  type WriteAlong,
+  type WritingAdapter,
+  writeAlong,
+} from '../../cloud/parse-server/adapter/written-along.ts'
 import { loadParseServer } from '../../cloud/parse-server/internals.ts'
 import type { LastRead } from '../../records/store/announce.ts'
 import { keepDeadlines, QUERY_MS } from '../../records/store/reading/deadline.ts'
@@ -14,10 +19,12 @@ export interface Connection {
   /** The same connection in the form that Parse Server takes. */
   adapter: Adapter
   lastRead: LastRead
+  writeAlong: WriteAlong
   close(): Promise<void>
 }
 
-interface Adapter extends WatchedAdapter, AskedAdapter {
+interface Adapter extends WatchedAdapter, AskedAdapter, WritingAdapter {
+  deleteObjectsByQuery: WatchedAdapter['deleteObjectsByQuery'] & WritingAdapter['deleteObjectsByQuery']
   client: MongoClient
   database: Db
   find: Parameters<typeof readOnce>[0]['find']
@@ -34,7 +41,8 @@ export async function openConnection(uri: string, metrics: Metrics): Promise<Con
   await adapter.connect()
   keepDeadlines(adapter.database)
   const lastRead = readOnce(adapter, toObject)
+  const along = writeAlong(adapter)
   const { client, database: db } = adapter
   observeCommands(client, metrics)
-  return { client, db, adapter, lastRead, close: () => adapter.handleShutdown() }
+  return { client, db, adapter, lastRead, writeAlong: along, close: () => adapter.handleShutdown() }
 }

@@ -88,6 +88,27 @@ const pressure: Part = {
 }
 
 const planned = [ehr, plan]
+/** A plan with thresholds, and blood pressures within and outside of them. */
+const watched: Part[] = [
+  ...planned,
+  {
+    make: (place) =>
+      put(`/ehr/${place.ehrId}/careplan/${place.carePlanId}/thresholds`, { bloodpressure: 'esc2018' }),
+  },
+]
+const [within, outside] = [118, 185].map((systolic) => ({ systolic, systolicUnit: 'mm[Hg]' }))
+const measured = { diastolic: 76, diastolicUnit: 'mm[Hg]', timestamp: '2026-01-02T03:04:05.000Z' }
+const pressures = ({ ehrId, recordId }: Place, id = false) =>
+  `/ehr/${ehrId}/procedure/bloodpressure${id ? `/${recordId}` : ''}`
+const alarming: Part = {
+  make: (place) => post(pressures(place), { carePlanId: place.carePlanId, ...measured, ...outside }),
+  id: 'recordId',
+}
+const alarmingInClass: Part = {
+  make: ({ carePlanId }) =>
+    post(at('BloodPressure'), { carePlanId, ...measured, timestamp: moment(measured.timestamp), ...outside }),
+  id: 'recordId',
+}
 const filled = [ehr, plan, goal, task]
 /** A plan with goals, tasks, a participant and whatever else is registered in one. */
 const crowded = [ehr, fromTemplate, event, settings, pressure]
@@ -166,6 +187,19 @@ const pathFamily: Write[] = [
           return [item, { ...item, deviceId: 'another' }]
         }),
       }),
+  },
+  part('register what calls for an alert', watched, alarming, 'BloodPressure'),
+  {
+    name: 'correct what called for an alert',
+    given: [...watched, alarming],
+    ask: (place) => put(pressures(place, true), { ...measured, ...within }),
+    shares: 'BloodPressure',
+  },
+  {
+    name: 'delete what called for an alert',
+    given: [...watched, alarming],
+    ask: (place) => remove(pressures(place, true)),
+    shares: 'BloodPressure',
   },
 ]
 
@@ -275,6 +309,22 @@ const classFamily: Write[] = [
       closes: false,
     })),
   ].flatMap((one) => ofClass(one as OfClass)),
+  {
+    name: 'create what calls for an alert',
+    given: watched,
+    ask: alarmingInClass.make,
+    makesAnother: true,
+  },
+  {
+    name: 'update what called for an alert',
+    given: [...watched, alarming],
+    ask: ({ recordId }) => put(at('BloodPressure', recordId), { ...within }),
+  },
+  {
+    name: 'delete what called for an alert',
+    given: [...watched, alarming],
+    ask: ({ recordId }) => remove(at('BloodPressure', recordId)),
+  },
 ]
 
 export const families = { 'path family': pathFamily, 'class family': classFamily }

@@ -1,29 +1,13 @@
-import type {
-  Band,
-  Bounds,
-  ConditionParams,
-  ConditionResult,
-} from '../../../schemas/blood-pressure-condition.ts'
+import type { ConditionParams, ConditionResult } from '../../../schemas/blood-pressure-condition.ts'
 import type { Violation } from '../../../schemas/violation.ts'
 import * as quantities from '../quantities.ts'
 import { quantityViolations } from '../quantity.ts'
 import { convert, rounded } from '../units.ts'
-import { thresholdSet } from './blood-pressure-thresholds.ts'
-import { thresholdViolations } from './threshold-rules.ts'
+import { bloodPressure } from './blood-pressure-thresholds.ts'
+import { thresholdRules } from './threshold-rules.ts'
+import { bandOf, judging } from './thresholds.ts'
 
-const within = (value: number, { gt, gte, lt, lte }: Bounds): boolean =>
-  (gt === undefined || value > gt) &&
-  (gte === undefined || value >= gte) &&
-  (lt === undefined || value < lt) &&
-  (lte === undefined || value <= lte)
-
-function matches({ combine, systolic, diastolic }: Band, values: { systolic: number; diastolic: number }) {
-  const results = [
-    ...(systolic ? [within(values.systolic, systolic)] : []),
-    ...(diastolic ? [within(values.diastolic, diastolic)] : []),
-  ]
-  return combine === 'any' ? results.includes(true) : results.length > 0 && !results.includes(false)
-}
+const thresholdViolations = thresholdRules(bloodPressure, 'thresholds')
 
 /** What the schema cannot say about the parameters: units, ranges, order, and thresholds that make sense. */
 export const conditionViolations = ({
@@ -44,14 +28,13 @@ export const conditionViolations = ({
 
 /** What a blood pressure means by the thresholds; compared unrounded, in the unit of the thresholds. */
 export function bloodPressureCondition(params: ConditionParams): ConditionResult {
-  const set = thresholdSet(params.thresholds)
+  const set = judging(bloodPressure, params.thresholds)
   const inUnit = (unit: string) => ({
     systolic: convert(params.systolic, params.unit, unit),
     diastolic: convert(params.diastolic, params.unit, unit),
   })
-  const compared = inUnit(set.unit)
   const { systolic, diastolic } = inUnit('mm[Hg]')
-  const band = [...set.bands].sort((a, b) => b.severity - a.severity).find((one) => matches(one, compared))
+  const band = bandOf(set, bloodPressure.names, inUnit(set.unit))
   return {
     condition: band?.code ?? 'unclassified',
     label: band?.label ?? 'Unclassified',

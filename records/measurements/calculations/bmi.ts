@@ -3,18 +3,30 @@ import type { Violation } from '../../../schemas/violation.ts'
 import { height as heightQuantity, weight as weightQuantity } from '../quantities.ts'
 import { quantityViolations } from '../quantity.ts'
 import { convert, rounded } from '../units.ts'
+import type { Preset } from './thresholds.ts'
 
+/** Each ends below its bound; the farther from normal, the more severe. */
 const ADULT_CATEGORIES = [
-  [16, 'severe-thinness'],
-  [17, 'moderate-thinness'],
-  [18.5, 'mild-thinness'],
-  [25, 'normal'],
-  [30, 'pre-obese'],
-  [35, 'obese-1'],
-  [40, 'obese-2'],
+  [16, 'severe-thinness', 6],
+  [17, 'moderate-thinness', 3],
+  [18.5, 'mild-thinness', 2],
+  [25, 'normal', 0],
+  [30, 'pre-obese', 1],
+  [35, 'obese-1', 4],
+  [40, 'obese-2', 5],
+  [Number.POSITIVE_INFINITY, 'obese-3', 7],
 ] as const
 
-export type AdultCategory = (typeof ADULT_CATEGORIES)[number][1] | 'obese-3'
+export type AdultCategory = (typeof ADULT_CATEGORIES)[number][1]
+
+/** The WHO's adult categories as conditions: mild thinness and what is farther from normal than pre-obese is outside. */
+export const whoAdult: Preset<'bmi'> = {
+  ...{ unit: 'kg/m2', alertFrom: 2 },
+  bands: ADULT_CATEGORIES.map(([lt, code, severity], i) => ({
+    ...{ code, label: code.replace(/^./, (first) => first.toUpperCase()).replace('-', ' '), severity },
+    bmi: { gte: ADULT_CATEGORIES[i - 1]?.[0] ?? 0, lt },
+  })),
+}
 
 /** The body-mass index in kg/m2, unrounded. */
 export function bmiOf(weight: number, weightUnit: string, height: number, heightUnit: string): number {

@@ -1,59 +1,65 @@
+import { checkOf } from '../../../schemas/registry.ts'
 import {
   type Band,
   type Bounds,
-  type ConditionParams,
-  Limits,
-  Preset,
-  ThresholdSet,
-} from '../../../schemas/blood-pressure-condition.ts'
-import { checkOf } from '../../../schemas/registry.ts'
+  type Limits,
+  type ThresholdSet,
+  thresholdForms,
+} from '../../../schemas/thresholds.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { isUnitOf, unitNames } from '../units.ts'
+import { isConvertible, namesOfUnit } from '../units.ts'
+import type { Thresholded, Thresholds } from './thresholds.ts'
 
-type Thresholds = ConditionParams['thresholds']
+type Judge = (thresholds: Thresholds) => Violation[]
 
-const checks = { preset: checkOf(Preset), limits: checkOf(Limits), set: checkOf(ThresholdSet) }
-
-/** What is wrong with thresholds of any of the three forms; the form is told by what was given. */
-export function thresholdViolations(thresholds: Thresholds): Violation[] {
-  const found = violationsByForm(thresholds)
-  return found.map((one) => ({ ...one, path: ['thresholds', one.path].filter(Boolean).join('.') }))
+/** Tells what is wrong with thresholds of any of the three forms; the form is told by what was given. */
+export function thresholdRules({ names, unit, presets }: Thresholded, path = ''): Judge {
+  const forms = thresholdForms(names, namesOfUnit(unit))
+  const checks = { limits: checkOf(forms.limits), set: checkOf(forms.set) }
+  const published = Object.keys(presets)
+  const byForm: Judge = (thresholds) => {
+    if (typeof thresholds === 'string') return published.includes(thresholds) ? [] : [noPreset(published)]
+    if (typeof thresholds !== 'object' || thresholds === null || Array.isArray(thresholds)) return [notAForm]
+    if ('bands' in thresholds)
+      return allOf(checks.set(thresholds), () => setViolations(names, unit, thresholds as ThresholdSet))
+    return allOf(checks.limits(thresholds), () => limitViolations(names, unit, thresholds as Limits))
+  }
+  return (thresholds) =>
+    byForm(thresholds).map((one) => ({ ...one, path: [path, one.path].filter(Boolean).join('.') }))
 }
 
-function violationsByForm(thresholds: Thresholds): Violation[] {
-  if (typeof thresholds === 'string') return checks.preset(thresholds)
-  if (typeof thresholds !== 'object' || Array.isArray(thresholds))
-    return [{ path: '', code: 'form', message: 'must be the name of a preset, limits, or a set with bands' }]
-  if ('bands' in thresholds) return allOf(checks.set(thresholds), () => setViolations(thresholds))
-  return allOf(checks.limits(thresholds), () => limitViolations(thresholds))
+const noPreset = (published: readonly string[]): Violation => ({
+  ...{ path: '', code: 'enum' },
+  message:
+    published.length > 0 ? `must be one of ${published.join(', ')}` : 'must be limits, or a set with bands',
+})
+
+const notAForm: Violation = {
+  path: '',
+  code: 'form',
+  message: 'must be the name of a preset, limits, or a set with bands',
 }
 
 /** Rules beyond the schema are only asked about what fulfils it. */
 const allOf = (bySchema: Violation[], byRule: () => Violation[]) =>
   bySchema.length > 0 ? bySchema : byRule()
 
-const unitViolations = (unit: string): Violation[] =>
-  isUnitOf('pressure', unit)
+const unitViolations = (own: string, unit: string): Violation[] =>
+  isConvertible(unit, own)
     ? []
-    : [{ path: 'unit', code: 'unit', message: `must be one of ${unitNames('pressure').join(', ')}` }]
+    : [{ path: 'unit', code: 'unit', message: `must be one of ${namesOfUnit(own).join(', ')}` }]
 
-function limitViolations({
-  unit,
-  systolicLow,
-  systolicHigh,
-  diastolicLow,
-  diastolicHigh,
-}: Limits): Violation[] {
-  const crossed = (path: string, low = 0, high = Number.POSITIVE_INFINITY): Violation[] =>
-    low < high ? [] : [{ path, code: 'impossible', message: 'must be above the lower limit' }]
-  return [
-    ...unitViolations(unit),
-    ...crossed('systolicHigh', systolicLow, systolicHigh),
-    ...crossed('diastolicHigh', diastolicLow, diastolicHigh),
-  ]
+function limitViolations(names: readonly string[], own: string, limits: Limits): Violation[] {
+  const crossed = names.flatMap((name): Violation[] => {
+    const { [`${name}Low` as const]: low = Number.NEGATIVE_INFINITY } = limits
+    const { [`${name}High` as const]: high = Number.POSITIVE_INFINITY } = limits
+    if (low < high) return []
+    return [{ path: `${name}High`, code: 'impossible', message: 'must be above the lower limit' }]
+  })
+  return [...unitViolations(own, limits.unit), ...crossed]
 }
 
-function setViolations({ unit, bands }: ThresholdSet): Violation[] {
+function setViolations(names: readonly string[], own: string, { unit, bands }: ThresholdSet): Violation[] {
   const repeated = (key: 'severity' | 'code'): Violation[] =>
     bands.flatMap((band, i) =>
       bands.findIndex((other) => other[key] === band[key]) < i
@@ -61,27 +67,23 @@ function setViolations({ unit, bands }: ThresholdSet): Violation[] {
         : [],
     )
   return [
-    ...unitViolations(unit),
+    ...unitViolations(own, unit),
     ...repeated('severity'),
     ...repeated('code'),
-    ...bands.flatMap((band, i) => bandViolations(band, `bands.${i}`)),
+    ...bands.flatMap((band, i) => bandViolations(names, band, `bands.${i}`)),
   ]
 }
 
-function bandViolations({ systolic, diastolic }: Band, path: string): Violation[] {
-  if (!systolic && !diastolic) return [{ path, code: 'empty', message: 'must bound systolic or diastolic' }]
-  return [
-    ...(systolic && impossible(systolic)
-      ? [{ path: `${path}.systolic`, code: 'impossible', message: 'must leave room for a value' }]
-      : []),
-    ...(diastolic && impossible(diastolic)
-      ? [{ path: `${path}.diastolic`, code: 'impossible', message: 'must leave room for a value' }]
-      : []),
-  ]
+function bandViolations(names: readonly string[], band: Band, path: string): Violation[] {
+  const bounded = names.filter((name) => band[name] !== undefined)
+  if (bounded.length === 0) return [{ path, code: 'empty', message: `must bound ${names.join(' or ')}` }]
+  return bounded
+    .filter((name) => isImpossible(band[name] as Bounds))
+    .map((name) => ({ path: `${path}.${name}`, code: 'impossible', message: 'must leave room for a value' }))
 }
 
 /** Whether no number fulfils the bounds. */
-function impossible({ gt, gte, lt, lte }: Bounds): boolean {
+function isImpossible({ gt, gte, lt, lte }: Bounds): boolean {
   const lower = Math.max(gt ?? Number.NEGATIVE_INFINITY, gte ?? Number.NEGATIVE_INFINITY)
   const upper = Math.min(lt ?? Number.POSITIVE_INFINITY, lte ?? Number.POSITIVE_INFINITY)
   return lower > upper || (lower === upper && (lower === gt || upper === lt))

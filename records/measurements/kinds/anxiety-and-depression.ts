@@ -1,8 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { derived } from '../../../schemas/forms/fields.ts'
 import { checkOf } from '../../../schemas/registry.ts'
+import type { Band } from '../../../schemas/thresholds.ts'
 import type { Values } from '../../registered/kind.ts'
 import { hads, hadsAnswers } from '../calculations/hads.ts'
+import type { Preset } from '../calculations/thresholds.ts'
 import { measurement } from '../measurement.ts'
 import type { Series } from '../series.ts'
 import { isThere } from '../together.ts'
@@ -57,6 +59,22 @@ const series = (label: string, field: string): Series => ({
   ...{ label, field, unit: '{score}', axis: 'hads', range: [0, 21] },
 })
 
+const band = (severity: number, code: string, label: string, gt: number): Band<'anxiety' | 'depression'> => ({
+  ...{ severity, code, label, combine: 'any' },
+  anxiety: { gt },
+  depression: { gt },
+})
+
+/** The cut-offs of Zigmond and Snaith, for either subscale. */
+const zigmond: Preset<'anxiety' | 'depression'> = {
+  ...{ unit: '{score}', alertFrom: 2 },
+  bands: [
+    band(0, 'normal', 'Normal', -1),
+    band(1, 'borderline', 'Borderline', 7),
+    band(2, 'abnormal', 'Abnormal', 10),
+  ],
+}
+
 export const Hads = measurement({
   name: 'Hads',
   path: 'hads',
@@ -71,6 +89,7 @@ export const Hads = measurement({
     anxiety: series('HADS anxiety', 'anxiety.score'),
     depression: series('HADS depression', 'depression.score'),
   },
+  presets: { zigmond },
   fields: {
     answers: Type.Optional(answers),
     optionIndex: Type.Optional(

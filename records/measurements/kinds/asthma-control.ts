@@ -5,6 +5,7 @@ import { checkOf } from '../../../schemas/registry.ts'
 import { neutralLabel } from '../../questionnaires/text-packs.ts'
 import type { Values } from '../../registered/kind.ts'
 import { acq, acqChange, acqItems, acqViolations } from '../calculations/acq.ts'
+import type { Preset } from '../calculations/thresholds.ts'
 import { measurement } from '../measurement.ts'
 import type { OmhBody } from '../omh.ts'
 
@@ -44,6 +45,15 @@ const survey: OmhBody = {
   },
 }
 
+const control: Preset<'score'> = {
+  ...{ unit: '{score}', alertFrom: 2 },
+  bands: [
+    { severity: 0, code: 'well-controlled', label: 'Well controlled', score: { lte: 0.75 } },
+    { severity: 1, code: 'borderline', label: 'Borderline', score: { gt: 0.75, lt: 1.5 } },
+    { severity: 2, code: 'not-well-controlled', label: 'Not well controlled', score: { gte: 1.5 } },
+  ],
+}
+
 const follows = (description: string, example: number) =>
   derived(Type.Optional(Type.Number({ description, examples: [example] })))
 
@@ -58,6 +68,7 @@ export const Acq = measurement({
   series: {
     score: { label: 'ACQ score', field: 'score', unit: '{score}', axis: 'acq', range: [0, 6] },
   },
+  presets: { control },
   summary: 'control',
   fields: {
     // What is called version elsewhere counts the writes.

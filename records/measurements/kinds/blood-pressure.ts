@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { CuffLocationEnum, CuffSizeEnum, PositionEnum, PressureMethodEnum } from '../../../schemas/enum.ts'
 import { derived } from '../../../schemas/forms/fields.ts'
 import { bloodPressureCondition } from '../calculations/blood-pressure-condition.ts'
+import { bloodPressure } from '../calculations/blood-pressure-thresholds.ts'
 import { measurement } from '../measurement.ts'
 import { omh } from '../omh.ts'
 import { diastolic, diastolicViolations, systolic } from '../quantities.ts'
@@ -33,6 +34,7 @@ export const BloodPressure = measurement({
   words: { en: 'blood pressure', nl: 'bloeddruk' },
   specified: ['list', 'add', 'omh'],
   quantities: { systolic, diastolic },
+  presets: bloodPressure.presets,
   code: '85354-9',
   summary: 'condition',
   optional: ['diastolic'],

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { quantity } from '../../../schemas/common.ts'
 import { derived } from '../../../schemas/forms/fields.ts'
 import type { Values } from '../../registered/kind.ts'
-import { adultCategory, bmiOf, isAdult } from '../calculations/bmi.ts'
+import { adultCategory, bmiOf, isAdult, whoAdult } from '../calculations/bmi.ts'
 import { measurement } from '../measurement.ts'
 import { omh } from '../omh.ts'
 import { bodyMassIndex, height, weight } from '../quantities.ts'
@@ -34,6 +34,7 @@ export const BodyMassIndex = measurement({
   specified: ['list', 'add', 'omh'],
   quantities: { weight, height },
   series: { bmi: seriesOf(bodyMassIndex) },
+  presets: { who: whoAdult },
   summary: 'category',
   optional: ['weight', 'height'],
   fields: {

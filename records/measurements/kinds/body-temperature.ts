@@ -1,6 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { ThermometerLocationEnum } from '../../../schemas/enum.ts'
 import { derived } from '../../../schemas/forms/fields.ts'
+import type { Band, Bounds } from '../../../schemas/thresholds.ts'
+import { bandOf, type Preset } from '../calculations/thresholds.ts'
 import { measurement } from '../measurement.ts'
 import { omh } from '../omh.ts'
 import { inOwnUnit, type Quantity, unitValue } from '../quantity.ts'
@@ -16,13 +18,22 @@ export const temperature: Quantity = {
   codes: { loinc: '8310-5', snomed: '386725007' },
 }
 
-/** Each band ends below its bound; sites are never converted into each other. */
-const BANDS = [
-  [35, 'low'],
-  [37.5, 'normal'],
-  [38, 'elevated'],
-  [41, 'fever'],
-] as const
+const band = (severity: number, code: string, label: string, bounds: Bounds): Band<'temperature'> => ({
+  ...{ severity, code, label },
+  temperature: bounds,
+})
+
+/** Sites are never converted into each other. */
+const fever: Preset<'temperature'> = {
+  ...{ unit: 'Cel', alertFrom: 2 },
+  bands: [
+    band(0, 'normal', 'Normal', { gte: 35, lt: 37.5 }),
+    band(1, 'elevated', 'Elevated', { gte: 37.5, lt: 38 }),
+    band(2, 'low', 'Low', { lt: 35 }),
+    band(3, 'fever', 'Fever', { gte: 38, lt: 41 }),
+    band(4, 'very-high', 'Very high', { gte: 41 }),
+  ],
+}
 
 /** In the words of Open mHealth, which has none for the others. */
 const PLACES: Readonly<Record<string, string>> = {
@@ -43,6 +54,7 @@ export const BodyTemperature = measurement({
   words: { en: 'body temperature', nl: 'lichaamstemperatuur' },
   specified: ['list', 'add'],
   quantities: { temperature },
+  presets: { fever },
   summary: 'band',
   fields: {
     location: Type.Optional(ThermometerLocationEnum),
@@ -62,7 +74,7 @@ export const BodyTemperature = measurement({
     derived: (values) => {
       const celsius = inOwnUnit(temperature, values.temperature, values.temperatureUnit)
       if (celsius === undefined) return {}
-      return { band: BANDS.find(([below]) => celsius < below)?.[1] ?? 'very-high' }
+      return { band: bandOf(fever, ['temperature'], { temperature: celsius })?.code }
     },
   },
 })

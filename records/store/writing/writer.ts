@@ -1,12 +1,12 @@
-import type { AnyBulkWriteOperation, ClientSession, Collection } from 'mongodb'
+import type { Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import type { Access } from '../audit/trail.ts'
 import { createGroups } from '../batching/group.ts'
 import type { Permissions } from '../documents/caller.ts'
 import { documentsOf, isInDoubt } from '../documents/database.ts'
 import { isConflict, isOutage } from '../documents/outage.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import type { Change } from './history.ts'
+import { type Companion, documentsById, rulesIn, writeBesides } from './besides.ts'
+import type { Decision } from './decision.ts'
 import { inTransaction, type Records, type Transaction } from './transaction.ts'
 import { takeTurns } from './turns.ts'
 
@@ -36,14 +36,6 @@ export interface Write<R> {
   decide(before: ParseDocument | null, holder: ParseDocument | null): Decision<R>
 }
 
-export interface Decision<R> {
-  /** Each touches one document that is there, or the transaction ends. */
-  operations: AnyBulkWriteOperation<ParseDocument>[]
-  changes: Change[]
-  accesses: Access[]
-  result: R
-}
-
 interface Pending {
   write: Write<unknown>
   resolve(result: never): void
@@ -57,11 +49,13 @@ const MOST = 100
 export class Writer {
   readonly #records: Records
   readonly #documents: Collection<ParseDocument>
+  readonly #companion: Companion | undefined
   readonly #groups
 
-  constructor(records: Records, documents: Collection<ParseDocument>) {
+  constructor(records: Records, documents: Collection<ParseDocument>, companion?: Companion) {
     this.#records = records
     this.#documents = documents
+    this.#companion = companion
     this.#groups = createGroups<Pending>(MOST, async (group) => {
       for (const batch of withoutRepeats(group)) await this.#together(batch)
     })
@@ -109,7 +103,7 @@ export class Writer {
       writes.flatMap(({ into }) => into ?? []),
     )
     const ids = writes.flatMap(({ id }) => (id === null ? [] : [id]))
-    const before = await byId(this.#documents, ids, session)
+    const before = await documentsById(this.#documents, ids, session)
     const outcomes = writes.map((write) =>
       decided(write, before.get(write.id ?? '') ?? null, holders.get(write.into?.key._id ?? '') ?? null),
     )
@@ -129,6 +123,11 @@ export class Writer {
     for (const decision of decisions) {
       changes.push(...decision.changes)
       accesses.push(...decision.accesses)
+    }
+    const besides = decisions.flatMap((decision) => decision.besides ?? [])
+    if (this.#companion && besides.length > 0) {
+      const known = new Map([...holders].map(([id, holder]) => [id, rulesIn(holder)]))
+      await writeBesides(this.#records, tx, this.#companion, besides, known)
     }
     return outcomes
   }
@@ -150,21 +149,16 @@ export class Writer {
     const holders = new Map<string, ParseDocument>()
     for (const name of new Set(into.map(({ collection }) => collection))) {
       const ids = into.flatMap(({ collection, key }) => (collection === name ? [key._id] : []))
-      for (const [id, holder] of await byId(documentsOf(this.#records, name), ids, session))
+      for (const [id, holder] of await documentsById(
+        documentsOf(this.#records, name),
+        ids,
+        session,
+        this.#companion,
+      ))
         holders.set(id, holder)
     }
     return holders
   }
-}
-
-async function byId(
-  documents: Collection<ParseDocument>,
-  ids: string[],
-  session: ClientSession,
-): Promise<Map<string, ParseDocument>> {
-  if (ids.length === 0) return new Map()
-  const found = await documents.find({ _id: { $in: ids } }, { session }).toArray()
-  return new Map(found.map((document) => [document._id, document as ParseDocument]))
 }
 
 /** What was decided, or what forbids it. */

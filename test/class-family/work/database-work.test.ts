@@ -25,13 +25,15 @@ describe('the work of the database', () => {
       .objectId
   })
 
-  it('is one lookup more to register something, and one read more to update it and keep what was there', async () => {
+  it('is one lookup more to register something, and reads of it, its plan and its alert to update it', async () => {
     const { get, post, put } = classesOf(user)
     assert.deepEqual(named(await commandsOf(() => get('BloodPressure', pressureId).expect(200))), ['find'])
     const created = await commandsOf(() => post('BloodPressure', newPressure(carePlanId)).expect(201))
-    assert.deepEqual(named(created), ['find', 'insert'])
+    assert.deepEqual(named(created), ['aggregate', 'insert'])
     const updated = await commandsOf(() => put('BloodPressure', pressureId, { systolic: 130 }).expect(200))
-    assert.deepEqual(named(updated), ['find', 'findAndModify'])
+    assert.deepEqual(named(updated), ['find', 'aggregate', 'find', 'findAndModify'])
+    const said = await commandsOf(() => put('BloodPressure', pressureId, { comment: 'x' }).expect(200))
+    assert.deepEqual(named(said), ['find', 'findAndModify'])
   })
 
   it('never goes through a whole collection', async () => {

@@ -1,0 +1,86 @@
+import { type TProperties, Type } from '@sinclair/typebox'
+import { MEASUREMENTS } from '../../records/kinds.ts'
+import { closed } from '../../schemas/common.ts'
+import { answer } from '../answer/answer.ts'
+import { operation } from '../operation/operation.ts'
+
+const sentence = 'must be the name of a preset, limits, or a set with bands'
+
+/** Their rules are the records': a schema of so many forms would tell one fault in as many ways. */
+const ofKinds: TProperties = Object.fromEntries(
+  MEASUREMENTS.map(({ path, noun, thresholded: { names, presets } }) => {
+    const published = Object.keys(presets)
+    const form = Type.Unsafe<unknown>({
+      anyOf: [
+        { type: 'string', description: 'A preset', sentence },
+        {
+          type: 'object',
+          propertyNames: { pattern: '^[A-Za-z]+$', sentence },
+          description: 'Limits, or bands',
+          sentence,
+        },
+      ],
+      sentence,
+      description:
+        `Of a ${noun}: ${published.length > 0 ? `${published.join(', ')}; ` : ''}limits ` +
+        `(${names.map((name) => `${name}Low, ${name}High`).join(', ')}, unit); or { name, unit, bands }`,
+    })
+    return [path, Type.Optional(form)]
+  }),
+)
+
+const Thresholds = {
+  ...closed(
+    'CarePlanThresholds',
+    'Within which limits the measurements of a care plan should lie, by kind: a preset by its name, limits of the ' +
+      'person, or bands of your own, as the function bloodPressureCondition takes them. Of bands of your own those ' +
+      'whose severity is above 0 are outside.',
+    ofKinds,
+  ),
+  examples: [{ bloodpressure: 'esc2018', bodyweight: { weightLow: 60, weightHigh: 75, unit: 'kg' } }],
+}
+
+const about = {
+  path: '/ehr/{ehrId}/careplan/{careplanId}/thresholds',
+  source: 'Events: a value that was too high or too low',
+  extra: true,
+} as const
+
+const placeOf = ({ ehrId, careplanId }: { ehrId: string; careplanId: string }) => ({
+  ehrId,
+  carePlanId: careplanId,
+})
+
+export const carePlanThresholds = [
+  operation({
+    ...about,
+    id: 'loadThresholds',
+    method: 'get',
+    summary: 'Load the thresholds of a care plan',
+    description: 'An empty object, of version 0, when none were saved yet.',
+    access: 'plan:read',
+    reply: [200, Thresholds, 'versioned'],
+    handle: async ({ params }, { caller, thresholds }) => {
+      const { value, version } = await thresholds.get(caller, placeOf(params))
+      return answer(value, { version })
+    },
+  }),
+  operation({
+    ...about,
+    id: 'saveThresholds',
+    method: 'put',
+    summary: 'Save the thresholds of a care plan as a whole',
+    description:
+      'From then on a measurement that is registered in the plan, or corrected, and lies outside of them makes an event of ' +
+      'type `measurement-alert`, which everyone sees who sees the plan.',
+    access: 'plan:write',
+    body: Thresholds,
+    limits: { bytes: 64 * 1024 },
+    reply: [200, Thresholds, 'versioned'],
+    errors: ['RuleViolated', 'PreconditionFailed'],
+    handle: async ({ params, body }, { caller, thresholds, expected }) => {
+      const saved = await thresholds.save(caller, placeOf(params), body as never, { expected })
+      return answer(saved.value as typeof body, { version: saved.version })
+    },
+  }),
+]

@@ -1,0 +1,171 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { MOST_POINTS } from '../../records/charts/graphs.ts'
+import { kindsOf, type Line } from '../../records/charts/timeline.ts'
+import { CLASS_NAMES, classKind, MEASUREMENTS } from '../../records/kinds.ts'
+import { GROUPS } from '../../records/registered/timeline-line.ts'
+import { MedGraph, Timeline } from '../../schemas/charts.ts'
+import { ServiceError } from '../../schemas/errors.ts'
+import { answer } from '../answer/answer.ts'
+import { linked, ordering, requireForward } from '../operation/list.ts'
+import { operation } from '../operation/operation.ts'
+
+const source = 'Endpoints, EHR data'
+
+const KINDS = CLASS_NAMES.flatMap((name) => {
+  const { timeline } = classKind(name)
+  return timeline ? kindsOf(timeline) : []
+})
+
+const MEASURES = MEASUREMENTS.flatMap(({ path, series }) => [
+  path,
+  ...Object.keys(series).map((name) => `${path}.${name}`),
+])
+
+const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
+
+const window = {
+  from: time('What is over before this is left out'),
+  to: time('What begins at this moment or later is left out'),
+}
+
+const names = (description: string, example: string) =>
+  Type.Optional(
+    Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 100, description, examples: [[example]] }),
+  )
+
+/** `a,b` and `a&…=b` alike. @throws InvalidInput for a name that is none */
+function named(parameter: string, sent: readonly string[] | undefined, known: readonly string[]) {
+  const all = sent?.flatMap((text) => text.split(',')).filter((text) => text !== '')
+  const unknown = all?.filter((name) => !known.includes(name)) ?? []
+  if (unknown.length === 0) return all
+  const violations = unknown.slice(0, 100).map(() => ({
+    path: `query.${parameter}`,
+    code: 'enum',
+    message: `query.${parameter} must be of ${known.join(', ')}.`,
+  }))
+  throw new ServiceError('InvalidInput', { violations })
+}
+
+type AddressOf = (className: string, record: object) => string | undefined
+
+/** A value that a client has put into an event of its own may be anything. */
+const isValue = (one: unknown): one is Static<typeof Timeline>['events'][number]['values'][number] => {
+  const { name, value, unit, ...rest } = (one ?? {}) as Record<string, unknown>
+  const fits = typeof name === 'string' && typeof value === 'number' && typeof unit === 'string'
+  return fits && Object.keys(rest).length === 0
+}
+
+const eventOf = (line: Line, addressOf: AddressOf): Static<typeof Timeline>['events'][number] => {
+  const {
+    id,
+    kind,
+    group,
+    content,
+    start,
+    end,
+    ongoing,
+    severity,
+    summary,
+    code,
+    values,
+    className,
+    record,
+  } = line
+  const isMeasured = MEASUREMENTS.some(({ name }) => name === className)
+  return {
+    ...{ id, kind, group, type: end !== null || ongoing ? 'range' : 'point', content, start, end, ongoing },
+    severity: severity ?? null,
+    summary: summary || null,
+    code: code ?? null,
+    values: Array.isArray(values) ? values.filter(isValue) : [],
+    compositionId: isMeasured ? record.id : null,
+    href: addressOf(className, record) ?? null,
+  }
+}
+
+const timeline = operation({
+  id: 'showTimeline',
+  method: 'get',
+  path: '/ehr/{ehrId}/summary/timeline',
+  summary: 'Show what happened in an EHR',
+  description:
+    'Measurements, questionnaires, events, alerts, care plans, goals and tasks from their beginning to their end, ' +
+    'diagnoses and adverse reactions: those that the caller may see and that overlap the time that is asked for, by ' +
+    'their start. vis-timeline shows events and groups as they are.',
+  source,
+  access: 'ehr:read',
+  query: {
+    ...window,
+    kinds: names(`Only these: ${KINDS.join(', ')}`, 'bloodpressure,alert'),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 1000,
+        default: 100,
+        description: 'Events at most',
+        examples: [100],
+      }),
+    ),
+    cursor: Type.Optional(
+      Type.String({ maxLength: 1000, description: 'Where to go on: `page.next` of the answer before' }),
+    ),
+    ...ordering('desc'),
+  },
+  reply: [200, Timeline],
+  handle: async ({ params: { ehrId }, query }, { caller, timelines, addressOf }) => {
+    requireForward(query)
+    const { from = null, to = null, limit = 100, order = 'desc' } = query
+    const kinds = named('kinds', query.kinds, KINDS)
+    const { lines, next } = await timelines.read(caller, ehrId, { ...query, kinds, limit, order })
+    const body = {
+      ...{ ehrId, from, to },
+      groups: Object.entries(GROUPS).map(([id, content], i) => ({ id, content, order: i + 1 })),
+      events: lines.map((line) => eventOf(line, addressOf)),
+      page: { limit, next, order },
+      links: { self: `/ehr/${ehrId}/summary/timeline`, graph: `/ehr/${ehrId}/summary/medgraph` },
+    }
+    return answer(body, linked(query, { next }))
+  },
+})
+
+const medgraph = operation({
+  id: 'showMedGraph',
+  method: 'get',
+  path: '/ehr/{ehrId}/summary/medgraph',
+  summary: 'Show measured values as the lines of a graph',
+  description:
+    'Points are in the order of time, as ECharts, Vega-Lite and Chart.js draw them. Of more than `points` those are ' +
+    'told that keep the shape of the line (LTTB); `stats` are of all.',
+  source,
+  access: 'ehr:read',
+  query: {
+    ...window,
+    measures: names(`Only these: ${MEASURES.join(', ')}`, 'bloodpressure,bmi'),
+    points: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: MOST_POINTS,
+        default: 300,
+        description: `Points of a line at most; 0: all of them, up to ${MOST_POINTS}`,
+        examples: [300],
+      }),
+    ),
+  },
+  reply: [200, MedGraph],
+  handle: async ({ params: { ehrId }, query }, { caller, graphs, addressOf }) => {
+    requireForward(query)
+    const { from = null, to = null, points = 300 } = query
+    const measures = named('measures', query.measures, MEASURES)
+    const { axes, series, annotations } = await graphs.read(caller, ehrId, { ...query, measures, points })
+    return {
+      ...{ ehrId, from, to, axes, series },
+      annotations: annotations.map(({ start, end, kind, content, className, record }) => ({
+        ...{ x: Date.parse(start), xEnd: end === null ? null : Date.parse(end), kind, label: content },
+        href: addressOf(className, record) ?? null,
+      })),
+      links: { self: `/ehr/${ehrId}/summary/medgraph`, timeline: `/ehr/${ehrId}/summary/timeline` },
+    }
+  },
+})
+
+export const summaries = [timeline, medgraph]

@@ -1,0 +1,49 @@
+import type { Document } from 'mongodb'
+import type { Database } from '../store/documents/database.ts'
+import { QUERY_MS } from '../store/reading/deadline.ts'
+import { RawRows } from './raw-rows.ts'
+
+/** The times of records, and their values in each series; NaN where a record has none. */
+export interface Columns {
+  times: Float64Array
+  values: Float64Array[]
+}
+
+/** Documents in one message of the database. */
+const BATCH = 50_000
+
+/**
+ * Reads times and values of records, in the order of time, and nothing else of them: there may be a hundred thousand.
+ * @param fields the stored fields of the values, `anxiety.score` for one inside an object
+ */
+export async function readColumns(
+  { client, db }: Database,
+  collection: string,
+  filter: Document,
+  fields: readonly string[],
+): Promise<Columns> {
+  const projection = { _id: 0, timestamp: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) }
+  const rows = new RawRows(['timestamp', ...fields])
+  const session = client.startSession()
+  try {
+    const ask = async (command: Document): Promise<bigint> => {
+      const { cursor } = await db.command(command, { session, raw: true })
+      return rows.add(cursor as Uint8Array)
+    }
+    const find = { find: collection, filter, projection, batchSize: BATCH, maxTimeMS: QUERY_MS }
+    let next = await ask(find)
+    while (next !== 0n) next = await ask({ getMore: next, collection, batchSize: BATCH })
+  } finally {
+    await session.endSession()
+  }
+  return inOrder(rows.columns)
+}
+
+/** An index may hold the newest first, and the measurements of several plans one plan after the other. */
+function inOrder([times = new Float64Array(), ...values]: Float64Array[]): Columns {
+  const isSorted = times.every((time, i) => i === 0 || time >= (times[i - 1] as number))
+  if (isSorted) return { times, values }
+  const order = Uint32Array.from(times.keys()).sort((a, b) => (times[a] as number) - (times[b] as number))
+  const sorted = (column: Float64Array) => Float64Array.from(order, (i) => column[i] as number)
+  return { times: sorted(times), values: values.map(sorted) }
+}

@@ -1,0 +1,250 @@
+import type { Filter } from 'mongodb'
+import { thresholdsIn } from '../measurements/alerts/alerts.ts'
+import { PlanThresholds } from '../measurements/alerts/plan-thresholds.ts'
+import type { MeasurementKind } from '../measurements/measurement.ts'
+import { type Series, unitLabel } from '../measurements/series.ts'
+import { rounded } from '../measurements/units.ts'
+import { type Caller, permitted } from '../store/documents/caller.ts'
+import { documentsOf } from '../store/documents/database.ts'
+import type { ParseDocument } from '../store/documents/parse-format.ts'
+import type { Records } from '../store/writing/transaction.ts'
+import { bandsOf, type GraphBand } from './bands.ts'
+import { type Columns, readColumns } from './columns.ts'
+import { type Points, sampled } from './lttb.ts'
+import type { Line, Timelines } from './timeline.ts'
+
+/** What is asked of a graph. */
+export interface GraphQuery {
+  from?: string | undefined
+  to?: string | undefined
+  /** By the kinds' names, or of single series: `bloodpressure`, `bloodpressure.systolic`; undefined: all there are. */
+  measures?: readonly string[] | undefined
+  /** How many points of a series at most; 0: all, up to {@link MOST_POINTS}. */
+  points: number
+}
+
+/** Where a graph is no longer drawn point by point. */
+export const MOST_POINTS = 5000
+
+/** The newest alerts and events that are told with a graph. */
+const MOST_ANNOTATIONS = 200
+
+interface Stats {
+  min: number
+  max: number
+  mean: number
+  last: number
+}
+
+interface GraphSeries {
+  id: string
+  measure: string
+  label: string
+  code: string | null
+  unit: string
+  unitLabel: string
+  axis: string
+  kind: 'line'
+  /** How many points there are, and how many are told. */
+  total: number
+  returned: number
+  sampling: { algorithm: 'lttb' | 'none'; points: number }
+  /** Of all points. */
+  stats: Stats | null
+  points: Array<{ x: number; y: number }>
+  bands: GraphBand[]
+}
+
+interface Axis {
+  id: string
+  label: string
+  unit: string
+  unitLabel: string
+  min: number
+  max: number
+}
+
+interface Graph {
+  axes: Axis[]
+  series: GraphSeries[]
+  annotations: Line[]
+}
+
+/** Measured values of an EHR as lines that a chart draws as they are. */
+export class Graphs {
+  readonly #records: Records
+  readonly #kinds: readonly MeasurementKind[]
+  readonly #timelines: Timelines
+
+  constructor(records: Records, kinds: readonly MeasurementKind[], timelines: Timelines) {
+    this.#records = records
+    this.#kinds = kinds
+    this.#timelines = timelines
+  }
+
+  /** What the caller may see. @throws NotFound when nothing of the EHR is */
+  async read(caller: Caller, ehrId: string, query: GraphQuery): Promise<Graph> {
+    const { from, to, measures } = query
+    const plans = await this.#readablePlans(caller, ehrId)
+    const asked = this.#kinds.flatMap((kind) => {
+      const series = Object.entries(kind.series).filter(
+        ([name]) =>
+          measures === undefined || measures.includes(kind.path) || measures.includes(`${kind.path}.${name}`),
+      )
+      return series.length > 0 ? [{ kind, series }] : []
+    })
+    const [thresholds, annotations, ...columns] = await Promise.all([
+      this.#thresholdsOf(plans),
+      this.#annotations(caller, ehrId, { from, to }),
+      ...asked.map(({ kind, series }) => this.#columns(plans, kind, series, query)),
+    ])
+    const series = asked.flatMap(({ kind, series }, i) =>
+      series.map((one, at) => {
+        const { times, values } = columns[i] as Columns
+        const ofPlan = thresholds.flatMap(
+          (found) => thresholdsIn(kind.thresholded, kind.path, found) ?? [],
+        )[0]
+        return graphSeries(
+          kind,
+          one,
+          present(times, values[at] as Float64Array),
+          bandsOf(kind, one, ofPlan),
+          query,
+        )
+      }),
+    )
+    const told = measures === undefined ? series.filter(({ total }) => total > 0) : series
+    await this.#report(
+      caller,
+      ehrId,
+      asked.map(({ kind }) => kind.collection),
+    )
+    return { axes: axesOf(this.#kinds, told), series: told, annotations }
+  }
+
+  /** What is registered in a plan may be seen by those who may see the plan. */
+  async #readablePlans(caller: Caller, ehrId: string): Promise<string[]> {
+    const readable = { ehrId, ...permitted('_rperm', caller) } as Filter<ParseDocument>
+    const plans = documentsOf(this.#records, 'CarePlan').find(readable, { projection: { _id: 1 } })
+    return (await plans.toArray()).map(({ _id }) => _id)
+  }
+
+  /** Those of the plan that was thought about last come first. */
+  async #thresholdsOf(plans: readonly string[]): Promise<ParseDocument[]> {
+    const ofPlans = { carePlanId: { $in: plans } } as Filter<ParseDocument>
+    const found = await documentsOf(this.#records, PlanThresholds.collection).find(ofPlans).toArray()
+    return found.sort((a, b) => b._updated_at.getTime() - a._updated_at.getTime())
+  }
+
+  /** Whether the caller sees anything of the EHR at all, the timeline finds out. */
+  async #annotations(
+    caller: Caller,
+    ehrId: string,
+    window: Pick<GraphQuery, 'from' | 'to'>,
+  ): Promise<Line[]> {
+    const kinds = ['alert', 'event']
+    const { lines } = await this.#timelines.read(caller, ehrId, { ...window, kinds, limit: MOST_ANNOTATIONS })
+    return lines.reverse()
+  }
+
+  #columns(
+    plans: readonly string[],
+    { collection }: MeasurementKind,
+    series: ReadonlyArray<readonly [string, Series]>,
+    { from, to }: GraphQuery,
+  ): Promise<Columns> {
+    const timestamp = { ...(from && { $gte: new Date(from) }), ...(to && { $lt: new Date(to) }) }
+    const ofPlans = plans.length === 1 ? plans[0] : { $in: plans }
+    const filter = { carePlanId: ofPlans, ...(Object.keys(timestamp).length > 0 && { timestamp }) }
+    const fields = series.map(([, { field }]) => field)
+    return readColumns(this.#records, collection, filter, fields)
+  }
+
+  /** Which records were looked at is told by their kind: there may be a hundred thousand. */
+  async #report(caller: Caller, ehrId: string, collections: readonly string[]): Promise<void> {
+    const { requestId, userId, application } = caller
+    const about = { requestId, userId, application, action: 'query', asked: 'medgraph', ehrId } as const
+    const accesses = collections.map((type) => ({ ...about, type, ids: [], outcome: 'done' as const }))
+    if (accesses.length > 0) await this.#records.audit.record(...accesses)
+  }
+}
+
+/** Without the records that have no value in the series. */
+function present(times: Float64Array, values: Float64Array): Points {
+  if (!values.some(Number.isNaN)) return { x: times, y: values }
+  return {
+    x: times.filter((_, i) => !Number.isNaN(values[i])),
+    y: values.filter((value) => !Number.isNaN(value)),
+  }
+}
+
+function graphSeries(
+  { path }: MeasurementKind,
+  [name, { label, unit, axis, code }]: readonly [string, Series],
+  points: Points,
+  bands: GraphBand[],
+  query: GraphQuery,
+): GraphSeries {
+  const { x, y } = points
+  const found = statsOf(y)
+  const total = x.length
+  const most = query.points === 0 ? MOST_POINTS : query.points
+  const chosen = found ? sampled(points, most, found.at) : []
+  return {
+    id: `${path}.${name}`,
+    measure: path,
+    label,
+    code: code ?? null,
+    unit,
+    unitLabel: unitLabel(unit),
+    axis,
+    kind: 'line',
+    total,
+    returned: chosen.length,
+    sampling: { algorithm: total > chosen.length ? 'lttb' : 'none', points: chosen.length },
+    stats: found?.stats ?? null,
+    points: chosen.map((i) => ({ x: x[i] as number, y: y[i] as number })),
+    bands,
+  }
+}
+
+/** Also where the lowest and the highest value are. */
+function statsOf(values: Float64Array): { stats: Stats; at: [min: number, max: number] } | undefined {
+  if (values.length === 0) return undefined
+  let [min, max, sum] = [0, 0, 0]
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] as number
+    if (value < (values[min] as number)) min = i
+    if (value > (values[max] as number)) max = i
+    sum += value
+  }
+  const [least, most, last] = [values[min], values[max], values.at(-1)] as [number, number, number]
+  return {
+    stats: { min: least, max: most, mean: rounded(sum / values.length, 4), last },
+    at: [min, max],
+  }
+}
+
+/** The axes of the series that are told, each wide enough for all of them. */
+function axesOf(kinds: readonly MeasurementKind[], told: readonly GraphSeries[]): Axis[] {
+  return [...new Set(told.map(({ axis }) => axis))].map((id) => {
+    const those = told.filter(({ axis }) => axis === id)
+    const { unit, unitLabel, measure } = those[0] as GraphSeries
+    const kind = kinds.find(({ path }) => path === measure)
+    const stats = those.flatMap((one) => one.stats ?? [])
+    const ranges = Object.values(kind?.series ?? {}).map(({ range }) => range)
+    const [min, max] =
+      stats.length > 0
+        ? [Math.min(...stats.map((one) => one.min)), Math.max(...stats.map((one) => one.max))]
+        : [Math.min(...ranges.map(([low]) => low)), Math.max(...ranges.map(([, high]) => high))]
+    const label = (kind?.words.en ?? id).replace(/^./, (first) => first.toUpperCase())
+    return { id, label, unit, unitLabel, ...roomFor(min, max) }
+  })
+}
+
+/** Round numbers a little beyond both ends. */
+function roomFor(min: number, max: number): { min: number; max: number } {
+  const step = 10 ** Math.floor(Math.log10(Math.max(max - min, Math.abs(max) / 10, 1e-6) / 5))
+  const [low, high] = [Math.floor((min - step / 2) / step), Math.ceil((max + step / 2) / step)]
+  return { min: rounded(low * step, 6), max: rounded(high * step, 6) }
+}

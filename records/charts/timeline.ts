@@ -1,0 +1,254 @@
+import type { Collection, Filter } from 'mongodb'
+import type { ClassKind } from '../registered/kind.ts'
+import type { Holders } from '../registered/registered.ts'
+import type { Group, Said, TimelineLine } from '../registered/timeline-line.ts'
+import { type Caller, permitted } from '../store/documents/caller.ts'
+import { documentsOf } from '../store/documents/database.ts'
+import {
+  type ParseDocument,
+  type ParseFormat,
+  parseFormat,
+  type Saved,
+} from '../store/documents/parse-format.ts'
+import { decodeCursor, encodeCursor, foreignCursor, type Position } from '../store/reading/cursor.ts'
+import { toQuery } from '../store/reading/filter.ts'
+import type { Order } from '../store/reading/listing.ts'
+import { accessesOf } from '../store/resource.ts'
+import type { Records } from '../store/writing/transaction.ts'
+
+/** What is asked of a timeline: what overlaps the time between `from` and `to`. */
+export interface TimelineQuery {
+  from?: string | undefined
+  to?: string | undefined
+  /** Of which kinds; undefined: of all. */
+  kinds?: readonly string[] | undefined
+  limit: number
+  cursor?: string | undefined
+  order?: Order | undefined
+}
+
+/** One line of a timeline; times as ISO texts. */
+export interface Line extends Said {
+  /** Unique in the timeline. */
+  id: string
+  kind: string
+  group: Group
+  start: string
+  /** null: it is a moment, or goes on. */
+  end: string | null
+  ongoing: boolean
+  /** The name of the class, and what the record says of itself. */
+  className: string
+  record: Saved<Record<string, unknown>>
+}
+
+type Fields = Record<string, unknown>
+
+/** A kind whose records stand in the timeline. */
+interface Shown {
+  kind: ClassKind & { timeline: TimelineLine }
+  format: ParseFormat<Fields>
+  documents: Collection<ParseDocument>
+}
+
+/** Records of a kind that begin by the same field: they come from one index, in the timeline's order. */
+interface Stream {
+  shown: Shown
+  /** The stored field of their start. */
+  key: string
+  filter: Fields
+}
+
+interface Found {
+  shown: Shown
+  start: Date
+  id: string
+  document: ParseDocument
+}
+
+const LIST = 'timeline'
+
+/** The kinds that can be asked for. */
+export const kindsOf = ({ kind, parts = [] }: TimelineLine): string[] => [
+  kind,
+  ...parts.map((part) => part.kind),
+]
+
+/** What happened in an EHR, of all kinds, in the order of time. */
+export class Timelines {
+  readonly #records: Records
+  readonly #holders: Pick<Holders, 'ehr'>
+  readonly #shown: readonly Shown[]
+
+  constructor(records: Records, holders: Pick<Holders, 'ehr'>, kinds: readonly ClassKind[]) {
+    this.#records = records
+    this.#holders = holders
+    this.#shown = kinds.filter(isShown).map((kind) => ({
+      kind,
+      format: parseFormat(kind.schema) as ParseFormat<Fields>,
+      documents: documentsOf(records, kind.collection),
+    }))
+  }
+
+  /** The lines that the caller may see. @throws NotFound when nothing of the EHR is; MalformedRequest for a foreign cursor */
+  async read(
+    caller: Caller,
+    ehrId: string,
+    query: TimelineQuery,
+  ): Promise<{ lines: Line[]; next: string | null }> {
+    const { limit, cursor, order = 'desc' } = query
+    const direction = order === 'asc' ? 1 : -1
+    const after = cursor === undefined ? undefined : positionIn(cursor)
+    const readable = { ehrId, ...permitted('_rperm', caller) }
+    const streams = this.#shown.flatMap((shown) => streamsOf(shown, query))
+    const parts = await Promise.all(
+      streams.map((stream) => readStream(stream, readable, { direction, after, limit: limit + 1 })),
+    )
+    const all = parts.flat().sort((a, b) => direction * compare(a, b))
+    const page = all.slice(0, limit)
+    if (page.length === 0) await this.#holders.ehr(caller, ehrId)
+    const lines = page.map(lineOf)
+    await this.#report(caller, lines)
+    const last = all.length > limit ? page.at(-1) : undefined
+    return { lines, next: last ? encodeCursor(LIST, { value: last.start, id: last.id }) : null }
+  }
+
+  async #report(caller: Caller, lines: readonly Line[]): Promise<void> {
+    const names = [...new Set(lines.map(({ className }) => className))]
+    const what = { action: 'query', asked: LIST } as const
+    const accesses = names.flatMap((collection) => {
+      const records = lines.flatMap(({ className, record }) => (className === collection ? [record] : []))
+      return accessesOf({ collection, ehr: 'ehrId' }, caller, what, records)
+    })
+    if (accesses.length > 0) await this.#records.audit.record(...accesses)
+  }
+}
+
+const isShown = (kind: ClassKind): kind is Shown['kind'] => kind.timeline !== undefined
+
+/** @throws MalformedRequest */
+function positionIn(cursor: string): Position & { value: Date } {
+  const { value, id } = decodeCursor(LIST, cursor)
+  if (!(value instanceof Date)) throw foreignCursor()
+  return { value, id }
+}
+
+/** By start, then by id: the same start in several kinds is in the order of their names. */
+function compare(a: Pick<Found, 'start' | 'id'>, b: Pick<Found, 'start' | 'id'>): number {
+  return a.start.getTime() - b.start.getTime() || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
+}
+
+function streamsOf(shown: Shown, { from, to, kinds }: TimelineQuery): Stream[] {
+  const { kind, format } = shown
+  const { start, parts = [], reaching } = kind.timeline
+  const asked = kinds ?? kindsOf(kind.timeline)
+  if (!kindsOf(kind.timeline).some((one) => asked.includes(one))) return []
+  const ofParts = typeOf(kind.timeline, asked)
+  const overlapping = reaching?.(from).map((where) => toQuery(format, where as never)) ?? [
+    overlap(shown, from && new Date(from)),
+  ]
+  return start.flatMap((name, i) => {
+    const key = format.field(name).key
+    const unset = start.slice(0, i).map((other) => [format.field(other).key, null])
+    // Also where nothing is asked: what has no such start is no part of this stream.
+    const bounds = {
+      ...(from && !kind.timeline.end && { $gte: new Date(from) }),
+      ...(to && { $lt: new Date(to) }),
+    }
+    return overlapping.map((one) => ({
+      shown,
+      key,
+      filter: {
+        ...(parts.length > 0 ? ofParts : {}),
+        ...Object.fromEntries(unset),
+        ...one,
+        [key]: { $gt: BEGINNING, ...bounds, ...(one[key] as object | undefined) },
+      },
+    }))
+  })
+}
+
+/** Before all that can be written in an ISO text. */
+const BEGINNING = new Date(-8.64e15)
+
+/** The condition that lets only the parts through that are asked for. */
+function typeOf({ kind, parts = [] }: TimelineLine, asked: readonly string[]): Fields {
+  const types = (those: boolean) =>
+    parts.flatMap((part) => (asked.includes(part.kind) === those ? [part.type] : []))
+  if (!asked.includes(kind)) return { type: { $in: types(true) } }
+  const unwanted = types(false)
+  return unwanted.length > 0 ? { type: { $nin: unwanted } } : {}
+}
+
+/** What is not over before `from`. */
+function overlap({ kind, format }: Shown, from: Date | undefined | ''): Fields {
+  const { end, open, start } = kind.timeline
+  if (!end || !from) return {}
+  const key = format.field(end).key
+  const moments = start.map((name) => ({ [key]: null, [format.field(name).key]: { $gte: from } }))
+  const closed = { [key]: null, _updated_at: { $gte: from } }
+  return { $or: [{ [key]: { $gte: from } }, ...(open ? [{ [key]: null, ...open }, closed] : moments)] }
+}
+
+async function readStream(
+  { shown, key, filter }: Stream,
+  readable: Fields,
+  {
+    direction,
+    after,
+    limit,
+  }: { direction: 1 | -1; after: (Position & { value: Date }) | undefined; limit: number },
+): Promise<Found[]> {
+  const { documents, kind } = shown
+  const reached = after ? beyond(kind.collection, key, direction, after) : {}
+  const bounds = { ...(filter[key] as object), ...(reached[key] as object | undefined) }
+  const asked = { ...readable, ...filter, ...(reached.$or ? both(filter, reached) : {}), [key]: bounds }
+  const found = await documents
+    .find(asked as Filter<ParseDocument>, { projection: { _acl: 0, _rperm: 0, _wperm: 0 } })
+    .sort({ [key]: direction, _id: direction })
+    .limit(limit)
+    .toArray()
+  return found.map((document) => ({
+    shown,
+    start: document[key] as Date,
+    id: `${kind.collection}/${document._id}`,
+    document: document as ParseDocument,
+  }))
+}
+
+const both = (filter: Fields, { $or }: Fields): Fields =>
+  filter.$or ? { $or: filter.$or, $and: [{ $or }] } : { $or }
+
+/** What of a kind comes after a position: of those with the same start those whose name and id do. */
+function beyond(collection: string, key: string, direction: 1 | -1, { value, id }: Position): Fields {
+  const [later, notEarlier] = direction === 1 ? ['$gt', '$gte'] : ['$lt', '$lte']
+  const slash = id.indexOf('/')
+  const of = id.slice(0, slash)
+  if (of !== collection) {
+    const follows = collection > of === (direction === 1)
+    return { [key]: { [follows ? notEarlier : later]: value } }
+  }
+  const same = { _id: { [later]: id.slice(slash + 1) } }
+  return { [key]: { [notEarlier]: value }, $or: [{ [key]: { [later]: value } }, same] }
+}
+
+function lineOf({ shown: { kind, format }, start, id, document }: Found): Line {
+  const { timeline } = kind
+  const record = format.fromStored(document)
+  const part = timeline.parts?.find(({ type }) => type === record.type)
+  const over = timeline.end === undefined ? undefined : document[format.field(timeline.end).key]
+  const isOpen = Object.entries(timeline.open ?? {}).every(([name, value]) => record[name] === value)
+  const ongoing = timeline.open !== undefined && !(over instanceof Date) && isOpen
+  const lasts = over instanceof Date ? over : timeline.open && !ongoing ? document._updated_at : undefined
+  return {
+    ...timeline.says(record),
+    id,
+    kind: part?.kind ?? timeline.kind,
+    group: part?.group ?? timeline.group,
+    start: start.toISOString(),
+    end: lasts && lasts > start ? lasts.toISOString() : null,
+    ongoing,
+    className: kind.name,
+    record,
+  }
+}

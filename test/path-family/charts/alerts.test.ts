@@ -1,0 +1,259 @@
+import assert from 'node:assert/strict'
+import { byClass } from '../../family-kinds.ts'
+import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { moment } from '../../harness/clients/class-client.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
+import { newPerson } from '../../harness/people/people.ts'
+
+type Values = Record<string, unknown>
+
+/** Both families write a blood pressure of the plan: what is created, corrected and removed. */
+interface Family {
+  create(carePlanId: string, values: Values): Promise<string>
+  correct(id: string, values: Values): Promise<void>
+  remove(id: string): Promise<void>
+}
+
+const units = { systolicUnit: 'mm[Hg]', diastolicUnit: 'mm[Hg]' }
+const timestamp = '2026-03-01T08:30:00.000Z'
+
+const byPath = (patient: Patient): Family => ({
+  create: async (carePlanId, values) =>
+    ok(
+      await patient.call('POST', 'procedure/bloodpressure', { carePlanId, timestamp, ...units, ...values }),
+      201,
+    ).id,
+  correct: async (id, values) =>
+    void ok(await patient.call('PUT', `procedure/bloodpressure/${id}`, { timestamp, ...units, ...values })),
+  remove: async (id) =>
+    assert.equal((await patient.call('DELETE', `procedure/bloodpressure/${id}`)).status, 204),
+})
+
+const byObject = (patient: Patient): Family => {
+  const classes = byClass(patient)
+  return {
+    create: async (carePlanId, values) => {
+      const object = { carePlanId, timestamp: moment(timestamp), ...units, ...values }
+      const { body, status } = await classes.post('BloodPressure', object)
+      assert.equal(status, 201, JSON.stringify(body))
+      return body.objectId
+    },
+    correct: async (id, values) => {
+      const { body, status } = await classes.put('BloodPressure', id, values)
+      assert.equal(status, 200, JSON.stringify(body))
+    },
+    remove: async (id) => assert.equal((await classes.delete('BloodPressure', id)).status, 200),
+  }
+}
+
+const normal = { systolic: 118, diastolic: 76 }
+const high = { systolic: 185, diastolic: 112 }
+const raised = { systolic: 145, diastolic: 92 }
+
+const alertsOf = async (who: Patient, ehrId = who.ehrId): Promise<Values[]> =>
+  ok(await who.call('GET', `/med/${ehrId}/event?type=measurement-alert`)).items
+
+const thresholdsOf = (planId: string) => `careplan/${planId}/thresholds`
+
+describe('thresholds of a care plan', () => {
+  let patient: Patient
+  let planId: string
+  before(async () => {
+    patient = await newPatient()
+    planId = await newPlan(patient)
+  })
+
+  it('are empty, then saved as a whole, with a version, history and audit', async () => {
+    const none = await patient.call('GET', thresholdsOf(planId))
+    assert.deepEqual([ok(none), none.etag], [{}, '"0"'])
+    const thresholds = {
+      bloodpressure: 'esc2018',
+      bodytemperature: { temperatureLow: 35.5, temperatureHigh: 100.4, unit: '[degF]' },
+      heartrate: {
+        name: 'mine',
+        unit: '/min',
+        bands: [{ code: 'fast', label: 'Fast', severity: 1, heartRate: { gte: 120 } }],
+      },
+    }
+    const saved = await patient.call('PUT', thresholdsOf(planId), thresholds, { 'if-match': '"0"' })
+    assert.deepEqual([ok(saved), saved.etag], [thresholds, '"1"'])
+    assert.deepEqual(ok(await patient.call('GET', thresholdsOf(planId))), thresholds)
+    refused(
+      await patient.call('PUT', thresholdsOf(planId), {}, { 'if-match': '"0"' }),
+      412,
+      'precondition-failed',
+    )
+    const audit = await auditOf(patient.ehrId)
+    assert.ok(audit.includes('create plan.thresholds done'), audit.join())
+  })
+
+  it('are written by those who write the plan, read by those who read it, and nobody else knows of them', async () => {
+    const [reader, writer, stranger] = await Promise.all([newPerson(), newPerson(), newPerson()])
+    await letIn(planId, reader, 'read')
+    await letIn(planId, writer, 'write')
+    const path = `/ehr/${patient.ehrId}/${thresholdsOf(planId)}`
+    ok(await reader.call('GET', path))
+    refused(await reader.call('PUT', path, {}), 403, 'forbidden')
+    ok(await writer.call('PUT', path, { bmi: 'who' }))
+    refused(await stranger.call('GET', path), 404, 'not-found')
+    refused(await stranger.call('PUT', path, {}), 404, 'not-found')
+  })
+
+  it('are refused when they make no sense, each fault with its path', async () => {
+    const band = { code: 'a', label: 'A', severity: 1, combine: 'any', systolic: { gte: 100 } }
+    const set = (...bands: object[]) => ({ name: 'x', unit: 'mmHg', bands })
+    const paths = async (body: object): Promise<string[]> => {
+      const answer = await patient.call('PUT', thresholdsOf(planId), body)
+      assert.ok([400, 422].includes(answer.status), JSON.stringify(answer.body))
+      return answer.body.errors.map(({ path }: { path: string }) => path)
+    }
+    assert.deepEqual(await paths({ shoeSize: 'esc2018' }), ['body.shoeSize'])
+    assert.deepEqual(await paths({ bloodpressure: 'who1999', bmi: 'fever' }), [
+      'body.bloodpressure',
+      'body.bmi',
+    ])
+    assert.deepEqual(await paths({ bloodpressure: set() }), ['body.bloodpressure.bands'])
+    assert.deepEqual(
+      await paths({
+        bloodpressure: set(
+          band,
+          { ...band, code: 'b' },
+          { ...band, severity: 2, systolic: { gt: 9, lt: 9 } },
+        ),
+        bodyweight: { weightLow: 80, weightHigh: 70, unit: 'stone' },
+      }),
+      [
+        'body.bloodpressure.bands.1.severity',
+        'body.bloodpressure.bands.2.code',
+        'body.bloodpressure.bands.2.systolic',
+        'body.bodyweight.unit',
+        'body.bodyweight.weightHigh',
+      ],
+    )
+    assert.deepEqual(await paths({ bodyweight: { unit: 'kg', heightLow: 3 } }), ['body.bodyweight.heightLow'])
+  })
+})
+
+for (const [family, familyOf] of [
+  ['path', byPath],
+  ['class', byObject],
+] as const)
+  describe(`an alert, by the ${family} family`, () => {
+    let patient: Patient
+    let planId: string
+    let pressures: Family
+    before(async () => {
+      patient = await newPatient()
+      pressures = familyOf(patient)
+    })
+    beforeEach(async () => {
+      planId = await newPlan(patient)
+      ok(await patient.call('PUT', thresholdsOf(planId), { bloodpressure: 'esc2018' }))
+    })
+    const alertsInPlan = async () =>
+      (await alertsOf(patient)).filter(({ carePlanId }) => carePlanId === planId)
+
+    it('is made with a measurement outside of the thresholds, and not with others', async () => {
+      await pressures.create(planId, normal)
+      await pressures.create(await newPlan(patient), high)
+      assert.deepEqual(await alertsInPlan(), [])
+      const id = await pressures.create(planId, high)
+      const [alert, ...more] = await alertsInPlan()
+      assert.deepEqual(more, [])
+      assert.deepEqual(
+        [alert?.id, alert?.type, alert?.start, alert?.severity, alert?.version],
+        [id, 'measurement-alert', timestamp, 'CRITICAL', 1],
+      )
+      assert.equal(alert?.title, 'Blood pressure 185/112 mmHg: Hypertension grade 3')
+      assert.deepEqual(alert?.data, {
+        ...{ kind: 'bloodpressure', measurementId: id, state: 'OPEN' },
+        values: [
+          { name: 'systolic', value: 185, unit: 'mm[Hg]' },
+          { name: 'diastolic', value: 112, unit: 'mm[Hg]' },
+        ],
+        band: { code: 'grade3', label: 'Hypertension grade 3' },
+        ...{ severity: 5, thresholds: 'esc2018' },
+      })
+    })
+
+    it('follows its measurement: corrected, right by now, outside again, removed', async () => {
+      const id = await pressures.create(planId, normal)
+      const state = async () => {
+        const alerts = await alertsInPlan()
+        return alerts.map(({ data, severity, version }) => [(data as Values).state, severity, version])
+      }
+      await pressures.correct(id, raised)
+      assert.deepEqual(await state(), [['OPEN', 'MODERATE', 1]])
+      await pressures.correct(id, { ...raised, comment: 'After coffee' })
+      assert.deepEqual(await state(), [['OPEN', 'MODERATE', 1]])
+      await pressures.correct(id, high)
+      assert.deepEqual(await state(), [['OPEN', 'CRITICAL', 2]])
+      await pressures.correct(id, normal)
+      assert.deepEqual(await state(), [['CORRECTED', 'CRITICAL', 3]])
+      await pressures.correct(id, raised)
+      assert.deepEqual(await state(), [['OPEN', 'MODERATE', 4]])
+      const changes = ok(await patient.call('GET', `/med/${patient.ehrId}/event/${id}/history`)).items
+      assert.deepEqual(
+        changes.map(({ version, changed }: Values) => [version, (changed as string[]).includes('data')]),
+        [
+          [4, true],
+          [3, true],
+          [2, true],
+          [1, false],
+        ],
+      )
+      await pressures.remove(id)
+      assert.deepEqual(await state(), [])
+    })
+
+    it('is seen by all who see the plan, and only by them', async () => {
+      await pressures.create(planId, high)
+      const [reader, other] = await Promise.all([newPerson(), newPerson()])
+      await letIn(planId, reader, 'read')
+      await letIn(await newPlan(patient), other, 'read')
+      const seen = async (who: typeof reader) =>
+        (await alertsOf(who as Patient, patient.ehrId)).filter(({ carePlanId }) => carePlanId === planId)
+          .length
+      assert.deepEqual([await seen(reader), await seen(other)], [1, 0])
+    })
+
+    it('is audited as a creation', async () => {
+      const since = new Date()
+      await pressures.create(planId, high)
+      assert.ok((await auditOf(patient.ehrId, since)).includes('create Event done'))
+    })
+  })
+
+describe('an alert', () => {
+  it('is the service’s to make', async () => {
+    const patient = await newPatient()
+    const event = { type: 'measurement-alert', title: 'Not really', start: timestamp }
+    refused(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 422, 'rule-violated')
+    const { body } = await byClass(patient).post('Event', {
+      ...event,
+      start: moment(timestamp),
+      ehrId: patient.ehrId,
+    })
+    assert.equal(body.code, 142)
+  })
+
+  it('goes by a person’s own limits, in their unit, and by the score that a plan watches', async () => {
+    const patient = await newPatient()
+    const planId = await newPlan(patient)
+    const thresholds = {
+      bodytemperature: { temperatureHigh: 100.4, unit: '[degF]' },
+      bodyweight: { weightLow: 60, weightHigh: 75, unit: 'kg' },
+    }
+    ok(await patient.call('PUT', thresholdsOf(planId), thresholds))
+    const add = async (path: string, values: Values) =>
+      ok(await patient.call('POST', `procedure/${path}`, { carePlanId: planId, timestamp, ...values }), 201)
+    await add('bodytemperature', { temperature: 38, temperatureUnit: 'Cel' })
+    await add('bodytemperature', { temperature: 38.1, temperatureUnit: 'Cel' })
+    await add('bodyweight', { weight: 75, weightUnit: 'kg' })
+    await add('bodyweight', { weight: 130, weightUnit: '[lb_av]' })
+    assert.deepEqual((await alertsOf(patient)).map(({ title, severity }) => [title, severity]).sort(), [
+      ['Body temperature 38.1 °C: High', 'HIGH'],
+      ['Body weight 58.97 kg: Low', 'MODERATE'],
+    ])
+  })
+})

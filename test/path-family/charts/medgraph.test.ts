@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { ok, refusedAt } from '../../harness/clients/path-client.ts'
+import { newPerson } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
+
+type Values = Record<string, unknown>
+
+interface Series {
+  id: string
+  total: number
+  returned: number
+  sampling: { algorithm: string; points: number }
+  stats: { min: number; max: number; mean: number; last: number } | null
+  points: { x: number; y: number }[]
+  bands: { code: string; from: number; to: number; severity: number }[]
+}
+
+const start = Date.UTC(2025, 0, 1)
+const HOUR = 3_600_000
+
+describe('the graph of an EHR', () => {
+  let patient: Patient
+  let planId: string
+  const graph = async (query = '', who: { call: Patient['call'] } = patient) =>
+    ok(await who.call('GET', `/ehr/${patient.ehrId}/summary/medgraph${query}`))
+  const series = async (query: string): Promise<Series[]> => (await graph(query)).series
+
+  before(async () => {
+    patient = await newPatient()
+    planId = await newPlan(patient)
+    for (const [i, systolic] of [118, 131, 184, 126].entries())
+      ok(
+        await patient.call('POST', 'procedure/bloodpressure', {
+          ...{ carePlanId: planId, timestamp: new Date(start + i * HOUR).toISOString() },
+          ...{ systolic, systolicUnit: 'mm[Hg]', diastolic: 10 + i, diastolicUnit: 'kPa' },
+        }),
+        201,
+      )
+  })
+
+  it('has the values in their own units as points that are sorted, with stats, axes and the usual bands', async () => {
+    const { axes, series, annotations, ehrId, from, to } = await graph()
+    assert.deepEqual([ehrId, from, to, annotations], [patient.ehrId, null, null, []])
+    assert.deepEqual(
+      series.map(({ id }: Series) => id),
+      ['bloodpressure.systolic', 'bloodpressure.diastolic'],
+    )
+    const [systolic, diastolic] = series
+    assert.deepEqual(
+      systolic.points,
+      [118, 131, 184, 126].map((y, i) => ({ x: start + i * HOUR, y })),
+    )
+    assert.deepEqual(systolic.stats, { min: 118, max: 184, mean: 139.75, last: 126 })
+    assert.equal(diastolic.points[0].y, 75.0062)
+    assert.deepEqual(
+      [systolic.total, systolic.returned, systolic.sampling, systolic.code, systolic.unitLabel],
+      [4, 4, { algorithm: 'none', points: 4 }, '8480-6', 'mmHg'],
+    )
+    assert.deepEqual(
+      systolic.bands.map(({ code, from, to }: Series['bands'][0]) => [code, from, to]),
+      [
+        ['optimal', 40, 120],
+        ['normal', 120, 130],
+        ['high-normal', 130, 140],
+        ['grade1', 140, 160],
+        ['grade2', 160, 180],
+        ['grade3', 180, 300],
+      ],
+    )
+    const [axis, ...others] = axes
+    assert.deepEqual([axis.id, axis.label, axis.unit, others], ['pressure', 'Blood pressure', 'mm[Hg]', []])
+    assert.ok(axis.min < 75 && axis.min > 0 && axis.max > 184 && axis.max < 300)
+  })
+
+  it('takes the bands of the plan’s thresholds, and tells alerts and events', async () => {
+    const thresholds = { bloodpressure: { systolicHigh: 17, diastolicLow: 8, unit: 'kPa' } }
+    const other = await newPlan(patient)
+    ok(await patient.call('PUT', `careplan/${other}/thresholds`, thresholds))
+    const pressure = { systolic: 140, systolicUnit: 'mmHg', diastolic: 90, diastolicUnit: 'mmHg' }
+    const timestamp = new Date(start + 9 * HOUR).toISOString()
+    const body = { carePlanId: other, timestamp, ...pressure }
+    const { id } = ok(await patient.call('POST', 'procedure/bloodpressure', body), 201)
+    const trip = { type: 'trip', title: 'A trip', start: timestamp, end: new Date(start + 12 * HOUR) }
+    ok(await patient.call('POST', `/med/${patient.ehrId}/event`, trip), 201)
+    const { series, annotations } = await graph(`?from=${timestamp}&measures=bloodpressure.systolic`)
+    assert.deepEqual(series[0].bands, [
+      { code: 'normal', label: 'Normal', from: 40, to: 127.5105, severity: 0 },
+      { code: 'high', label: 'High', from: 127.5105, to: 300, severity: 2 },
+    ])
+    assert.deepEqual(annotations.map(({ kind, x, xEnd, label }: Values) => [kind, x, xEnd, label]).sort(), [
+      ['alert', start + 9 * HOUR, null, 'Blood pressure 140/90 mmHg: High'],
+      ['event', start + 9 * HOUR, start + 12 * HOUR, 'A trip'],
+    ])
+    assert.equal(
+      ok(await patient.call('GET', annotations.find(({ kind }: Values) => kind === 'alert').href)).id,
+      id,
+    )
+    ok(await patient.call('DELETE', `procedure/bloodpressure/${id}`), 204)
+  })
+
+  it('chooses among many points, and tells the stats of all', async () => {
+    const total = 6000
+    const weights = service.db.collection<{ _id: string }>('BodyWeight')
+    const { _id, ...weight } = (await weights.findOne({ _id: await added() })) ?? { _id: '' }
+    const many = Array.from({ length: total - 1 }, (_, i) => ({
+      ...{ ...weight, _id: `${String(_id).slice(0, 5)}${i}` },
+      timestamp: new Date(start + i * HOUR),
+      weightKg: i === 4321 ? 40.5 : 70 + Math.sin(i / 50),
+    }))
+    await weights.insertMany(many)
+    const query = '?measures=bodyweight'
+    const [all, few, raw] = [
+      await series(query),
+      await series(`${query}&points=50`),
+      await series(`${query}&points=0`),
+    ]
+    for (const [found, most] of [
+      [all, 300],
+      [few, 50],
+      [raw, 5000],
+    ] as const) {
+      const [one] = found as [Series]
+      assert.equal(one.total, total)
+      assert.ok(one.returned <= most && one.returned > most - 3 && one.points.length === one.returned)
+      assert.equal(one.sampling.algorithm, 'lttb')
+      assert.deepEqual([one.stats?.min, one.stats?.last], [40.5, 68])
+      assert.ok(one.points.some(({ y }) => y === 40.5))
+      const times = one.points.map(({ x }) => x)
+      assert.deepEqual(
+        times,
+        [...times].sort((a, b) => a - b),
+      )
+    }
+    const narrow = await series(`${query}&points=0&to=${new Date(start + 4000 * HOUR).toISOString()}`)
+    assert.deepEqual(
+      [narrow[0]?.total, narrow[0]?.returned, narrow[0]?.sampling.algorithm],
+      [4000, 4000, 'none'],
+    )
+  })
+
+  const added = async (): Promise<string> =>
+    ok(
+      await patient.call('POST', 'procedure/bodyweight', {
+        ...{ carePlanId: planId, timestamp: '2026-06-01T00:00:00Z' },
+        ...{ weight: 68, weightUnit: 'kg' },
+      }),
+      201,
+    ).id
+
+  it('shows a participant the values of the plan alone, and audits it', async () => {
+    const nurse = await newPerson()
+    const own = await newPlan(patient)
+    await letIn(own, nurse, 'read')
+    assert.deepEqual((await graph('', nurse)).series, [])
+    const since = new Date()
+    await graph('?measures=bmi', nurse)
+    assert.ok((await auditOf(patient.ehrId, since)).includes('query BodyMassIndex done'))
+  })
+
+  it('has a line without points for a measure that was asked for and never measured', async () => {
+    const [one] = (await series('?measures=bmi&from=1000-01-01T00:00:00Z&to=2999-01-01T00:00:00Z')) as [
+      Series,
+    ]
+    assert.deepEqual([one.id, one.total, one.points, one.stats], ['bmi.bmi', 0, [], null])
+  })
+
+  it('refuses what makes no sense, by its place', async () => {
+    const places = async (query: string) =>
+      refusedAt(await patient.call('GET', `summary/medgraph?${query}`), 400, 'invalid-input')
+    assert.deepEqual(await places('points=5001'), ['query.points'])
+    assert.deepEqual(await places('points=-1&from=now'), ['query.from', 'query.points'])
+    assert.deepEqual(await places('measures=shoesize,bmi,constructor'), ['query.measures', 'query.measures'])
+    assert.deepEqual(await places('from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z'), ['query.to'])
+  })
+})

@@ -1,0 +1,178 @@
+import assert from 'node:assert/strict'
+import {
+  auditOf,
+  letIn,
+  newGoal,
+  newPatient,
+  newPlan,
+  newTask,
+  type Patient,
+} from '../../harness/care/patients.ts'
+import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
+import { newPerson } from '../../harness/people/people.ts'
+import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
+
+interface Event {
+  id: string
+  kind: string
+  group: string
+  type: string
+  content: string
+  start: string
+  end: string | null
+  ongoing: boolean
+  summary: string | null
+  href: string | null
+  compositionId: string | null
+  values: object[]
+  code: string | null
+}
+
+const at = (day: number, hour = 8) => new Date(Date.UTC(2025, 2, day, hour)).toISOString()
+
+describe('the timeline of an EHR', () => {
+  let patient: Patient
+  let planId: string
+  const show = async (query = '', who: { call: Patient['call'] } = patient) =>
+    ok(await who.call('GET', `/ehr/${patient.ehrId}/summary/timeline${query}`))
+  const events = async (query = ''): Promise<Event[]> => (await show(query)).events
+  const pressure = async (timestamp: string, systolic = 118) =>
+    ok(
+      await patient.call('POST', 'procedure/bloodpressure', {
+        ...{ carePlanId: planId, timestamp, systolic, systolicUnit: 'mm[Hg]' },
+        ...{ diastolic: 76, diastolicUnit: 'mm[Hg]' },
+      }),
+      201,
+    ).id
+  const march = `from=${at(1, 0)}&to=${at(31, 0)}`
+
+  before(async () => {
+    patient = await newPatient()
+    planId = await newPlan(patient, { actualStartDate: '2025-02-01' })
+    ok(await patient.call('PUT', `careplan/${planId}/thresholds`, { bloodpressure: 'esc2018' }))
+    await pressure(at(3))
+    await pressure(at(5), 182)
+    const weight = { carePlanId: planId, timestamp: at(4), weight: 160, weightUnit: '[lb_av]' }
+    ok(await patient.call('POST', 'procedure/bodyweight', weight), 201)
+    const trip = { type: 'trip', title: 'In the mountains', start: at(2), end: at(9), carePlanId: planId }
+    ok(await patient.call('POST', `/med/${patient.ehrId}/event`, trip), 201)
+    const goalId = await newGoal(patient, planId)
+    const taskId = await newTask(patient, planId, goalId)
+    ok(
+      await patient.call('POST', `careplan/${planId}/goal/${goalId}/task/${taskId}/close`, {
+        outcome: 'Done',
+      }),
+    )
+  })
+
+  it('holds all kinds by their start, in the names of vis-timeline', async () => {
+    const { groups, events, page, ...rest } = await show()
+    assert.deepEqual(
+      events.map(({ kind, group, type, content }: Event) => [kind, group, type, content]),
+      [
+        ['task', 'plans', 'range', 'Buy shoes'],
+        ['goal', 'plans', 'range', 'Walk'],
+        ['alert', 'alerts', 'point', 'Blood pressure 182/76 mmHg: Hypertension grade 3'],
+        ['bloodpressure', 'measurements', 'point', 'Blood pressure 182/76 mmHg'],
+        ['bodyweight', 'measurements', 'point', 'Body weight 72.57 kg'],
+        ['bloodpressure', 'measurements', 'point', 'Blood pressure 118/76 mmHg'],
+        ['event', 'events', 'range', 'In the mountains'],
+        ['careplan', 'plans', 'range', 'Lower blood pressure'],
+      ],
+    )
+    assert.deepEqual(page, { limit: 100, next: null, order: 'desc' })
+    assert.deepEqual([rest.ehrId, rest.from, rest.to], [patient.ehrId, null, null])
+    const ids = new Set(groups.map(({ id }: { id: string }) => id))
+    assert.ok(events.every(({ group }: Event) => ids.has(group)))
+  })
+
+  it('tells what goes on, what is over, and where each can be found', async () => {
+    const all = await events()
+    const of = (kind: string) => all.find((one) => one.kind === kind) as Event
+    const [plan, goal, task, weight] = ['careplan', 'goal', 'task', 'bodyweight'].map(of) as Event[]
+    assert.deepEqual([plan?.start, plan?.end, plan?.ongoing], ['2025-02-01T00:00:00.000Z', null, true])
+    assert.equal(goal?.ongoing, true)
+    assert.equal(task?.ongoing, false)
+    assert.ok(task?.end && task.end >= task.start)
+    assert.equal(task?.summary, 'COMPLETED: Done')
+    assert.deepEqual(weight?.values, [{ name: 'weight', value: 72.5748, unit: 'kg' }])
+    assert.deepEqual([weight?.code, plan?.compositionId], ['29463-7', null])
+    for (const { href } of [weight, plan, goal] as Event[]) ok(await patient.call('GET', href ?? ''))
+    assert.equal(ok(await patient.call('GET', weight?.href ?? '')).id, weight?.compositionId)
+  })
+
+  it('is narrowed to a time, with what reaches into it, and to kinds', async () => {
+    const kinds = async (query: string) => (await events(query)).map(({ kind }) => kind)
+    assert.deepEqual(await kinds(`?from=${at(4, 0)}&to=${at(5, 0)}`), ['bodyweight', 'event', 'careplan'])
+    assert.deepEqual(await kinds(`?from=${at(10, 0)}&to=${at(11, 0)}`), ['careplan'])
+    assert.deepEqual(await kinds(`?to=2025-02-02T00:00:00Z`), ['careplan'])
+    assert.deepEqual(await kinds(`?from=1000-01-01T00:00:00Z&to=2000-01-01T00:00:00Z`), [])
+    assert.deepEqual(await kinds('?kinds=alert'), ['alert'])
+    assert.deepEqual(await kinds('?kinds=event,bodyweight&order=asc'), ['event', 'bodyweight'])
+    assert.deepEqual(await kinds('?kinds=event&kinds=careplan'), ['event', 'careplan'])
+  })
+
+  it('is gone through page by page in either order, nothing twice and nothing left out', async () => {
+    const more = Array.from({ length: 12 }, (_, i) => pressure(at(20, i % 3)))
+    await Promise.all(more)
+    for (const order of ['asc', 'desc']) {
+      const whole = (await events(`?${march}&order=${order}`)).map(({ id }) => id)
+      assert.ok(whole.length >= 16)
+      for (const limit of [1, 2, 5]) {
+        const found: string[] = []
+        let cursor = ''
+        do {
+          const { events, page } = await show(`?${march}&order=${order}&limit=${limit}${cursor}`)
+          found.push(...events.map(({ id }: Event) => id))
+          cursor = page.next === null ? '' : `&cursor=${page.next}`
+        } while (cursor !== '' && found.length < 100)
+        assert.deepEqual(found, whole, `${order}, ${limit} at a time`)
+      }
+    }
+  })
+
+  it('shows a participant what is in the plan, and a stranger nothing', async () => {
+    const [nurse, other, stranger] = await Promise.all([newPerson(), newPerson(), newPerson()])
+    await letIn(planId, nurse, 'read')
+    await letIn(await newPlan(patient, { name: 'Another' }), other, 'read')
+    const kindsFor = async (who: typeof nurse) =>
+      new Set((await show('?limit=1000', who)).events.map(({ content, kind }: Event) => `${kind} ${content}`))
+    const [mine, theirs] = [await kindsFor(nurse), await kindsFor(other)]
+    assert.ok(mine.has('careplan Lower blood pressure') && mine.has('bodyweight Body weight 72.57 kg'))
+    assert.deepEqual([...theirs], ['careplan Another'])
+    refused(await stranger.call('GET', `/ehr/${patient.ehrId}/summary/timeline`), 404, 'not-found')
+    refused(await stranger.call('GET', `/ehr/${patient.ehrId}/summary/medgraph`), 404, 'not-found')
+  })
+
+  it('is audited by what it showed', async () => {
+    const since = new Date()
+    await show(`?from=${at(4, 0)}&to=${at(5, 0)}&kinds=bodyweight`)
+    assert.deepEqual(await auditOf(patient.ehrId, since), ['query BodyWeight done'])
+  })
+
+  it('looks at no collection as a whole, and neither does the graph', async () => {
+    const commands = await commandsOf(async () => {
+      await show(`?${march}`)
+      await show('?limit=2&order=asc')
+      ok(await patient.call('GET', `summary/medgraph?${march}`))
+    }, /plan/)
+    assert.ok(commands.length > 30)
+    await assertNoScan(commands)
+  })
+
+  it('refuses what makes no sense, by its place', async () => {
+    const refusedPlaces = async (query: string) =>
+      refusedAt(await patient.call('GET', `summary/timeline?${query}`), 400, 'invalid-input')
+    assert.deepEqual(await refusedPlaces(`from=${at(3)}&to=${at(2)}`), ['query.to'])
+    assert.deepEqual(await refusedPlaces('from=yesterday&limit=1001&order=up&points=1'), [
+      'query.points',
+      'query.from',
+      'query.limit',
+      'query.order',
+    ])
+    assert.deepEqual(await refusedPlaces('kinds=shoes,alert,__proto__'), ['query.kinds', 'query.kinds'])
+    const list = ok(await patient.call('GET', 'procedure/bloodpressure?limit=1')).page.next
+    for (const cursor of [list, 'x', Buffer.from('["timeline","v",1,"a"]').toString('base64url')])
+      refused(await patient.call('GET', `summary/timeline?cursor=${cursor}`), 400, 'malformed-request')
+  })
+})

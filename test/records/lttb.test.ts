@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { lttb, sampled } from '../../records/charts/lttb.ts'
+
+type Point = [x: number, y: number]
+
+/** As Sveinn Steinarsson's thesis tells it, bucket by bucket, without a thought for speed. */
+function reference(points: Point[], most: number): Point[] {
+  if (most >= points.length) return points
+  const inner = points.slice(1, -1)
+  const size = inner.length / (most - 2)
+  const buckets = Array.from({ length: most - 2 }, (_, i) =>
+    inner.filter((_, at) => at >= Math.floor(i * size) && at < Math.floor((i + 1) * size)),
+  )
+  const [first, last] = [points[0] as Point, points.at(-1) as Point]
+  const chosen = [first]
+  for (const [i, bucket] of buckets.entries()) {
+    const next = buckets[i + 1] ?? [last]
+    const [cx, cy] = [0, 1].map(
+      (axis) => next.reduce((sum, one) => sum + (one[axis] as number), 0) / next.length,
+    )
+    const [ax, ay] = chosen.at(-1) as Point
+    const area = ([bx, by]: Point) =>
+      Math.abs((ax - (cx as number)) * (by - ay) - (ax - bx) * ((cy as number) - ay))
+    chosen.push(bucket.reduce((best, one) => (area(one) > area(best) ? one : best)))
+  }
+  return [...chosen, last]
+}
+
+const columns = (points: Point[]) => ({
+  x: Float64Array.from(points, ([x]) => x),
+  y: Float64Array.from(points, ([, y]) => y),
+})
+
+const walks = fc
+  .array(fc.tuple(fc.integer({ min: 1, max: 1000 }), fc.integer({ min: -50, max: 50 })), {
+    minLength: 3,
+    maxLength: 400,
+  })
+  .map((steps) => {
+    let [x, y] = [0, 0]
+    return steps.map(([dx, dy]): Point => {
+      x += dx
+      y += dy
+      return [x, y]
+    })
+  })
+const sizes = fc.integer({ min: 3, max: 120 })
+
+describe('LTTB', () => {
+  it('chooses what the plain reference chooses', () => {
+    fc.assert(
+      fc.property(walks, sizes, (points, most) => {
+        const chosen = lttb(columns(points), most).map((i) => points[i])
+        assert.deepEqual(chosen, reference(points, most))
+      }),
+    )
+  })
+
+  it('keeps the first and the last point, the lowest and the highest, in order and no more than were asked for', () => {
+    fc.assert(
+      fc.property(walks, sizes, (points, most) => {
+        const values = points.map(([, y]) => y)
+        const [min, max] = [Math.min(...values), Math.max(...values)]
+        const chosen = sampled(columns(points), Math.max(4, most), [values.indexOf(min), values.indexOf(max)])
+        assert.ok(chosen.length <= Math.max(4, most))
+        assert.deepEqual([chosen[0], chosen.at(-1)], [0, points.length - 1])
+        assert.deepEqual(
+          chosen,
+          [...new Set(chosen)].sort((a, b) => a - b),
+        )
+        const kept = chosen.map((i) => values[i] as number)
+        assert.deepEqual([Math.min(...kept), Math.max(...kept)], [min, max])
+      }),
+    )
+  })
+
+  it('is nothing but the plain choice where that has the lowest and the highest already', () => {
+    const points = Array.from({ length: 500 }, (_, i): Point => [i, i === 250 ? 90 : i === 300 ? -90 : i % 7])
+    const at = [300, 250]
+    assert.deepEqual(sampled(columns(points), 50, at), lttb(columns(points), 50))
+  })
+
+  it('takes one point, two, none and more than there are', () => {
+    const points = columns([
+      [1, 5],
+      [2, 7],
+      [3, 6],
+    ])
+    assert.deepEqual(
+      [1, 2, 3, 9].map((most) => lttb(points, most)),
+      [[2], [0, 2], [0, 1, 2], [0, 1, 2]],
+    )
+    assert.deepEqual(lttb(columns([]), 10), [])
+  })
+})
