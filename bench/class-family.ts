@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { compare, post, stopSide } from './compare.ts'
-import { type ParseSide, startParseSide } from './parse-side.ts'
+import { type ParseSide, startParseSide } from './peers/parse-side.ts'
 
 const preloaded = 400
 
@@ -38,7 +38,7 @@ const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
 const engine = await startEmbeddedMongo({ dataDir })
 const sides = [
   await prepared(await startParseSide('ours', '../server/main.js', engine.uri)),
-  await prepared(await startParseSide('bare', './bare-parse-server.js', engine.uri)),
+  await prepared(await startParseSide('bare', './peers/bare-parse-server.js', engine.uri)),
 ]
 
 /** The four requests, each over many objects. */

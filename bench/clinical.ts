@@ -12,8 +12,8 @@ import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import { EHR_ITEMS, type Loaded, load } from './clinical-data.ts'
 import { compare, databaseUri, type Figures, get, type Side, send, signIn, stopSide } from './compare.ts'
-import { startExpressSide } from './express-side.ts'
-import { account, startParseSide } from './parse-side.ts'
+import { startExpressSide } from './peers/express-side.ts'
+import { account, startParseSide } from './peers/parse-side.ts'
 
 /** A side, and how the four things are asked of it. */
 interface ClinicalSide extends Side {
@@ -54,7 +54,7 @@ async function bareExpress(engineUri: string, items: number): Promise<ClinicalSi
 }
 
 async function bareParse(engineUri: string, items: number): Promise<ClinicalSide> {
-  const side = await startParseSide('parse', './bare-parse-server.js', engineUri)
+  const side = await startParseSide('parse', './peers/bare-parse-server.js', engineUri)
   const name = 'B: Parse'
   const loaded = await load(databaseUri(engineUri, 'parse'), name, side.userId, items)
   const openOf = (ehrId: string) => encodeURIComponent(JSON.stringify({ ehrId, status: 'ACTIVE' }))

@@ -10,8 +10,8 @@ import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import { newId } from '../records/store/documents/ids.ts'
 import { compare, get, post, type Side, send, signIn, stopSide } from './compare.ts'
-import { startExpressSide } from './express-side.ts'
-import { account, startParseSide } from './parse-side.ts'
+import { startExpressSide } from './peers/express-side.ts'
+import { account, startParseSide } from './peers/parse-side.ts'
 
 const preloaded = 200
 const person = { name: { displayName: 'Anna de Vries' }, gender: 'FEMALE', language: 'nl', nationality: 'NL' }
@@ -68,7 +68,7 @@ async function bareExpress(engineUri: string): Promise<ProfileSide> {
 }
 
 async function bareParse(engineUri: string): Promise<ProfileSide> {
-  const side = await startParseSide('parse', './bare-parse-server.js', engineUri)
+  const side = await startParseSide('parse', './peers/bare-parse-server.js', engineUri)
   const { ehrId, carePlanId } = side
   const custom = (modelClassName: string, payload: object) =>
     post(side, '/1/classes/Custom', { ehrId, carePlanId, modelClassName, payload })

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { median, rounds, stopSide } from './compare.ts'
-import { launchParseSide } from './parse-side.ts'
+import { launchParseSide } from './peers/parse-side.ts'
 
-const scripts = { ours: '../server/main.js', bare: './bare-parse-server.js' }
+const scripts = { ours: '../server/main.js', bare: './peers/bare-parse-server.js' }
 
 const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
 const engine = await startEmbeddedMongo({ dataDir })

@@ -22,7 +22,7 @@ import { Device } from './of-ehr/device.ts'
 import { Diagnosis } from './of-ehr/diagnosis.ts'
 import { Composition } from './openehr/composition-record.ts'
 import { type ClassKind, type Kind, kind } from './registered/kind.ts'
-import { payloadViolations } from './registered/payload.ts'
+import { payloadViolations } from './registered/refusals/payload.ts'
 
 const Ehr = kind(EhrForms, {
   words: { en: 'health record', nl: 'dossier' },

@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import { compare, databaseUri, type Figures, get, type Side, send, signIn, stopSide } from '../compare.ts'
-import { startExpressSide } from '../express-side.ts'
-import { account, signUp, startParseSide } from '../parse-side.ts'
+import { startExpressSide } from '../peers/express-side.ts'
+import { account, signUp, startParseSide } from '../peers/parse-side.ts'
 import { load, type Patient } from './data.ts'
 
 const BATCH = 1_000
@@ -127,7 +127,7 @@ async function measured(items: number): Promise<Table> {
   const ours = await startParseSide('ours', '../server/main.js', engine.uri)
   const nurse = await signUp(ours, databaseUri(engine.uri, 'ours'), 'nurse@example.org')
   const express = await startExpressSide(engine.uri)
-  const parse = await startParseSide('parse', './bare-parse-server.js', engine.uri)
+  const parse = await startParseSide('parse', './peers/bare-parse-server.js', engine.uri)
   const uri = (name: string) => databaseUri(engine.uri, name)
   const patient = await load(uri('ours'), { userId: ours.userId, nurseId: nurse.userId }, items)
   const theirs = await load(uri('express'), express, items)

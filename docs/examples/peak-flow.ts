@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { measurement } from '../../records/measurements/measurement.ts'
-import { rounded } from '../../records/measurements/units.ts'
+import { rounded } from '../../records/measurements/quantities/units.ts'
 import { quantity } from '../../schemas/common.ts'
 import { derived } from '../../schemas/forms/fields.ts'
 

@@ -1,7 +1,7 @@
 import { type Judging, judging, stretches, type Thresholds } from '../measurements/calculations/thresholds.ts'
 import type { MeasurementKind } from '../measurements/measurement.ts'
+import { convert, rounded } from '../measurements/quantities/units.ts'
 import type { Series } from '../measurements/series.ts'
-import { convert, rounded } from '../measurements/units.ts'
 
 /** A stretch of the axis, in the unit of its series. */
 export interface GraphBand {

@@ -1,6 +1,6 @@
 import type { Violation } from '../../schemas/violation.ts'
 import type { Rules, Values } from '../registered/kind.ts'
-import { payloadViolations } from '../registered/payload.ts'
+import { payloadViolations } from '../registered/refusals/payload.ts'
 
 /** Of the service's own: a measurement outside of its plan's thresholds. */
 export const ALERT = 'measurement-alert'

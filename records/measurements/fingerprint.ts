@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Values } from '../registered/kind.ts'
-import { ownUnits, type Quantity } from './quantity.ts'
+import { ownUnits, type Quantity } from './quantities/quantity.ts'
 
 /** Where it is registered, and what was remarked on it, make no other measurement of it. */
 const BESIDE = ['ehrId', 'carePlanId', 'comment', 'timestamp']

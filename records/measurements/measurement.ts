@@ -18,10 +18,16 @@ import { alertsOf } from './alerts/alerts.ts'
 import type { Thresholded } from './calculations/thresholds.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { OmhBody } from './omh.ts'
-import { ownUnits, type Quantity, quantityFields, quantityViolations, quantityWarnings } from './quantity.ts'
+import {
+  ownUnits,
+  type Quantity,
+  quantityFields,
+  quantityViolations,
+  quantityWarnings,
+} from './quantities/quantity.ts'
+import { rounded } from './quantities/units.ts'
 import { type Series, seriesOf, unitLabel, valueIn } from './series.ts'
 import { allOrNone } from './together.ts'
-import { rounded } from './units.ts'
 
 /** What every measurement has. */
 const common = {

@@ -1,4 +1,4 @@
-import type { Quantity } from './quantity.ts'
+import type { Quantity } from './quantities/quantity.ts'
 
 /** A line in the graph: one value of each record, in one unit. Plans' thresholds bound it, too. */
 export interface Series {

@@ -3,7 +3,7 @@ import type { Closing } from '../../schemas/care-plan-resource.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
 import type { Transaction } from '../store/writing/transaction.ts'
-import { refuseViolations } from './refusals.ts'
+import { refuseViolations } from './refusals/refusals.ts'
 import { type Key, Registered, type Writing } from './registered.ts'
 import { alreadyClosed } from './rules.ts'
 

@@ -10,7 +10,7 @@ import { inTransaction, type Records, type Transaction } from '../store/writing/
 import { takeTurns } from '../store/writing/turns.ts'
 import type { Into } from '../store/writing/writer.ts'
 import type { ClassKind } from './kind.ts'
-import { refuseViolations } from './refusals.ts'
+import { refuseViolations } from './refusals/refusals.ts'
 
 /** What a record is registered in: an EHR, a care plan of it, a goal of that. */
 export interface Place {

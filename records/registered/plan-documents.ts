@@ -6,7 +6,7 @@ import { Store } from '../store/store.ts'
 import { inTransaction, type Records } from '../store/writing/transaction.ts'
 import { type PlanPlace, requireWritablePlan, takeTurn } from './into.ts'
 import type { Kind } from './kind.ts'
-import { auditingRefusal } from './refusals.ts'
+import { auditingRefusal } from './refusals/refusals.ts'
 import type { Holders, Writing } from './registered.ts'
 
 /** What is kept of a plan as a whole is kept as text: no query and no database trips over what its properties are called. */

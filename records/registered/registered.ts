@@ -11,7 +11,7 @@ import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
 import { crowding, holdersIn, into, type Place, placed, takeTurn } from './into.ts'
 import type { ClassKind } from './kind.ts'
-import { auditingRefusal, refuseViolations } from './refusals.ts'
+import { auditingRefusal, refuseViolations } from './refusals/refusals.ts'
 import { validChange, validNew } from './rules.ts'
 
 /** The id, and where the path says that it belongs: all must be true. */

@@ -3,7 +3,7 @@ import { classForm, fieldForm } from '../../schemas/forms/class-form.ts'
 import { namesOf } from '../../schemas/forms/fields.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import type { ClassKind, Values } from './kind.ts'
-import { refuseViolations } from './refusals.ts'
+import { refuseViolations } from './refusals/refusals.ts'
 
 /** What is wrong with an object: what is missing comes first, the rest is only judged when nothing is. */
 export interface Faults {

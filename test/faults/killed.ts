@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { startEngine } from '@health-record-service/embedded-mongo/testing'
 import { sized } from '../harness/size.ts'
-import { Trials } from './trials.ts'
+import { Trials } from './trials/trials.ts'
+import { families } from './trials/writes.ts'
 import { type Victim, victims } from './victim/victim.ts'
-import { families } from './writes.ts'
 
 const AUDIT_KEY = 'the-key-of-the-audit-for-tests-of-faults'
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { parseArgs } from 'node:util'
-import type { Family } from './generator/ask.ts'
+import type { Family } from './generator/world/ask.ts'
 import { Findings } from './oracle/findings.ts'
 import { Progress } from './progress.ts'
 import { Run } from './runner.ts'

@@ -1,4 +1,4 @@
-import type { Answer, Ask, Family } from './generator/ask.ts'
+import type { Answer, Ask, Family } from './generator/world/ask.ts'
 
 const number = (value: number): string => Math.round(value).toLocaleString('en')
 

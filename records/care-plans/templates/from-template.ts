@@ -3,7 +3,7 @@ import type { CarePlanTemplate, TemplateUse } from '../../../schemas/care-plan-t
 import type { GoalBody } from '../../../schemas/goal.ts'
 import type { TaskBody } from '../../../schemas/task.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { refuseViolations } from '../../registered/refusals.ts'
+import { refuseViolations } from '../../registered/refusals/refusals.ts'
 import { set } from '../../registered/registered.ts'
 import { validNew } from '../../registered/rules.ts'
 import { Goal, Task } from '../contents/plan-kinds.ts'

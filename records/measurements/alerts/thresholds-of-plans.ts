@@ -1,6 +1,6 @@
 import type { PlanPlace } from '../../registered/into.ts'
 import { PlanDocuments } from '../../registered/plan-documents.ts'
-import { refuseViolations } from '../../registered/refusals.ts'
+import { refuseViolations } from '../../registered/refusals/refusals.ts'
 import type { Holders, Writing } from '../../registered/registered.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Records } from '../../store/writing/transaction.ts'

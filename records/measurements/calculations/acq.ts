@@ -1,6 +1,6 @@
 import type { AcqParams, AcqResult } from '../../../schemas/acq.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { rounded } from '../units.ts'
+import { rounded } from '../quantities/units.ts'
 
 /** From this mean on asthma is not well controlled, and so large a change of the mean matters. */
 const limitsAt = (age: unknown) =>

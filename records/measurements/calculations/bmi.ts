@@ -1,8 +1,8 @@
 import type { BmiParams, BmiResult } from '../../../schemas/bmi.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { height as heightQuantity, weight as weightQuantity } from '../quantities.ts'
-import { quantityViolations } from '../quantity.ts'
-import { convert, rounded } from '../units.ts'
+import { height as heightQuantity, weight as weightQuantity } from '../quantities/quantities.ts'
+import { quantityViolations } from '../quantities/quantity.ts'
+import { convert, rounded } from '../quantities/units.ts'
 import type { Preset } from './thresholds.ts'
 
 /** Each ends below its bound; the farther from normal, the more severe. */

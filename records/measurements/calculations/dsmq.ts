@@ -1,4 +1,4 @@
-import { rounded } from '../units.ts'
+import { rounded } from '../quantities/units.ts'
 
 /** 0 to 3; NR where the treatment does not require it; null without an answer. */
 type Answer = number | 'NR' | null

@@ -1,4 +1,4 @@
-import { rounded } from '../units.ts'
+import { rounded } from '../quantities/units.ts'
 
 /** 0 to 3; null for an item without an answer. */
 type Answer = number | null

@@ -7,7 +7,7 @@ import {
   thresholdForms,
 } from '../../../schemas/thresholds.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { isConvertible, namesOfUnit } from '../units.ts'
+import { isConvertible, namesOfUnit } from '../quantities/units.ts'
 import type { Thresholded, Thresholds } from './thresholds.ts'
 
 type Judge = (thresholds: Thresholds) => Violation[]

@@ -1,5 +1,5 @@
 import type { Band, Bounds, Limits, ThresholdSet } from '../../../schemas/thresholds.ts'
-import { convert } from '../units.ts'
+import { convert } from '../quantities/units.ts'
 
 /** Published conditions. */
 export interface Preset<Name extends string = string> {

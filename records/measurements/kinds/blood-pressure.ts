@@ -5,9 +5,9 @@ import { bloodPressureCondition } from '../calculations/blood-pressure-condition
 import { bloodPressure } from '../calculations/blood-pressure-thresholds.ts'
 import { measurement } from '../measurement.ts'
 import { omh } from '../omh.ts'
-import { diastolic, diastolicViolations, systolic } from '../quantities.ts'
-import { ownUnits, unitValue } from '../quantity.ts'
-import { rounded } from '../units.ts'
+import { diastolic, diastolicViolations, systolic } from '../quantities/quantities.ts'
+import { ownUnits, unitValue } from '../quantities/quantity.ts'
+import { rounded } from '../quantities/units.ts'
 
 const follows = (description: string, example: number) =>
   derived(Type.Optional(Type.Number({ description, examples: [example] })))

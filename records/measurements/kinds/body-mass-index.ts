@@ -5,11 +5,11 @@ import type { Values } from '../../registered/kind.ts'
 import { adultCategory, bmiOf, isAdult, whoAdult } from '../calculations/bmi.ts'
 import { measurement } from '../measurement.ts'
 import { omh } from '../omh.ts'
-import { bodyMassIndex, height, weight } from '../quantities.ts'
-import { inOwnUnit, quantityViolations, quantityWarnings } from '../quantity.ts'
+import { bodyMassIndex, height, weight } from '../quantities/quantities.ts'
+import { inOwnUnit, quantityViolations, quantityWarnings } from '../quantities/quantity.ts'
+import { rounded } from '../quantities/units.ts'
 import { seriesOf } from '../series.ts'
 import { allOrNone, isThere } from '../together.ts'
-import { rounded } from '../units.ts'
 
 const BODY = ['weight', 'weightUnit', 'height', 'heightUnit'] as const
 

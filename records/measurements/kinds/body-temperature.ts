@@ -5,7 +5,7 @@ import type { Band, Bounds } from '../../../schemas/thresholds.ts'
 import { bandOf, type Preset } from '../calculations/thresholds.ts'
 import { measurement } from '../measurement.ts'
 import { omh } from '../omh.ts'
-import { inOwnUnit, type Quantity, unitValue } from '../quantity.ts'
+import { inOwnUnit, type Quantity, unitValue } from '../quantities/quantity.ts'
 
 export const temperature: Quantity = {
   label: 'Body temperature',

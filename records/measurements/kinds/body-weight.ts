@@ -1,7 +1,7 @@
 import { measurement } from '../measurement.ts'
 import { omh } from '../omh.ts'
-import { weight } from '../quantities.ts'
-import { unitValue } from '../quantity.ts'
+import { weight } from '../quantities/quantities.ts'
+import { unitValue } from '../quantities/quantity.ts'
 
 export const BodyWeight = measurement({
   name: 'BodyWeight',

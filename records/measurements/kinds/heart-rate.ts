@@ -1,6 +1,6 @@
 import { measurement } from '../measurement.ts'
 import { omh } from '../omh.ts'
-import { type Quantity, unitValue } from '../quantity.ts'
+import { type Quantity, unitValue } from '../quantities/quantity.ts'
 
 const heartRate: Quantity = {
   label: 'Heart rate',

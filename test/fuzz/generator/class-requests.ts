@@ -1,11 +1,11 @@
 import { CLASS_NAMES } from '../../../records/kinds.ts'
-import type { Actor, Ask } from './ask.ts'
-import type { Place, Target } from './document.ts'
 import { formOf } from './form.ts'
-import { spoil } from './mutations.ts'
+import { spoil } from './mutations/mutations.ts'
 import { askFor, othersFor } from './requests.ts'
 import { Queries } from './where.ts'
-import { credentials, type World } from './world.ts'
+import type { Actor, Ask } from './world/ask.ts'
+import type { Place, Target } from './world/document.ts'
+import { credentials, type World } from './world/world.ts'
 
 type Fields = Record<string, unknown>
 

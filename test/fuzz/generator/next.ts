@@ -1,9 +1,9 @@
-import type { Actor, Ask } from './ask.ts'
 import { ofClassFamily } from './class-requests.ts'
-import type { Target } from './document.ts'
+import { spoilWire } from './mutations/wire.ts'
 import { askFor, idsFor } from './requests.ts'
-import { spoilWire } from './wire.ts'
-import type { World } from './world.ts'
+import type { Actor, Ask } from './world/ask.ts'
+import type { Target } from './world/document.ts'
+import type { World } from './world/world.ts'
 
 const actors: readonly (readonly [number, Actor])[] = [
   [50, 'ann'],

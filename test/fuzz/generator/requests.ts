@@ -1,10 +1,10 @@
-import type { Actor, Ask } from './ask.ts'
-import type { OpenApi, Place, Target } from './document.ts'
 import { formOf } from './form.ts'
-import { spoil, spoilText } from './mutations.ts'
-import type { Random } from './random.ts'
+import { spoil, spoilText } from './mutations/mutations.ts'
 import { Values } from './strange-values.ts'
-import { credentials, type World } from './world.ts'
+import type { Actor, Ask } from './world/ask.ts'
+import type { OpenApi, Place, Target } from './world/document.ts'
+import type { Random } from './world/random.ts'
+import { credentials, type World } from './world/world.ts'
 
 /** A request for an operation of the document. */
 export function askFor(world: World, target: Target, actor: Actor, text?: string): Ask {

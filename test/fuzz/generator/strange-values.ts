@@ -1,5 +1,5 @@
-import type { Place, Schema } from './document.ts'
-import type { Random } from './random.ts'
+import type { Place, Schema } from './world/document.ts'
+import type { Random } from './world/random.ts'
 
 const words = [
   'Walk',

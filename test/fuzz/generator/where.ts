@@ -1,9 +1,9 @@
 import type { TSchema } from '@sinclair/typebox'
 import { CLASS_NAMES, type ClassName, classes } from '../../../records/kinds.ts'
-import type { Place } from './document.ts'
-import { nastyValue } from './mutations.ts'
-import type { Random } from './random.ts'
+import { nastyValue } from './mutations/mutations.ts'
 import { Values } from './strange-values.ts'
+import type { Place } from './world/document.ts'
+import type { Random } from './world/random.ts'
 
 type Fields = Record<string, unknown>
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Ask } from '../generator/ask.ts'
+import type { Ask } from '../generator/world/ask.ts'
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 const longest = 2_000

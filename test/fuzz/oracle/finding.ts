@@ -1,4 +1,4 @@
-import type { Answer, Ask } from '../generator/ask.ts'
+import type { Answer, Ask } from '../generator/world/ask.ts'
 
 /** Something that must not happen, with the requests that may have led to it. */
 export interface Finding {

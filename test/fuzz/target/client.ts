@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http'
-import type { Answer, Ask } from '../generator/ask.ts'
+import type { Answer, Ask } from '../generator/world/ask.ts'
 
 /** Silence of this length is a finding; a long answer may take longer, as long as it goes on. */
 const patienceMs = 5_000

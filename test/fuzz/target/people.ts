@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import PostalMime from 'postal-mime'
 import type { Grant } from '../../../schemas/login.ts'
-import type { Actor, Identity } from '../generator/ask.ts'
+import type { Actor, Identity } from '../generator/world/ask.ts'
 import type { Tried } from './tried.ts'
 
 const newPassword = (): string => `correct horse ${randomUUID()}`

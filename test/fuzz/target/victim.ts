@@ -1,7 +1,7 @@
-import type { Actor, Answer } from '../generator/ask.ts'
-import type { Target } from '../generator/document.ts'
 import { askFor } from '../generator/requests.ts'
-import type { World } from '../generator/world.ts'
+import type { Actor, Answer } from '../generator/world/ask.ts'
+import type { Target } from '../generator/world/document.ts'
+import type { World } from '../generator/world/world.ts'
 import { send } from './client.ts'
 
 /** What the victim writes: health data that nobody else may see, and personal data that administrators may. */

@@ -1,8 +1,8 @@
 import type { TSchema } from '@sinclair/typebox'
 import fc from 'fast-check'
 import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
-import type { Quantity } from '../../../records/measurements/quantity.ts'
-import { convert, unitNames } from '../../../records/measurements/units.ts'
+import type { Quantity } from '../../../records/measurements/quantities/quantity.ts'
+import { convert, unitNames } from '../../../records/measurements/quantities/units.ts'
 import { pathName, toPath } from '../../../schemas/forms/fields.ts'
 
 type Sent = Record<string, unknown>

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { temperature } from '../../../records/measurements/kinds/body-temperature.ts'
-import { diastolic, height, systolic, weight } from '../../../records/measurements/quantities.ts'
-import { quantityViolations } from '../../../records/measurements/quantity.ts'
-import { convert, isUnitOf, unitNames } from '../../../records/measurements/units.ts'
+import { diastolic, height, systolic, weight } from '../../../records/measurements/quantities/quantities.ts'
+import { quantityViolations } from '../../../records/measurements/quantities/quantity.ts'
+import { convert, isUnitOf, unitNames } from '../../../records/measurements/quantities/units.ts'
 import { corpus } from '../../harness/corpus.ts'
 
 interface Vectors {

@@ -1,8 +1,8 @@
-import { ServiceError } from '../../schemas/errors.ts'
-import type { Violation } from '../../schemas/violation.ts'
-import type { Caller } from '../store/documents/caller.ts'
-import { attemptOf } from '../store/resource.ts'
-import type { Records } from '../store/writing/transaction.ts'
+import { ServiceError } from '../../../schemas/errors.ts'
+import type { Violation } from '../../../schemas/violation.ts'
+import type { Caller } from '../../store/documents/caller.ts'
+import { attemptOf } from '../../store/resource.ts'
+import type { Records } from '../../store/writing/transaction.ts'
 
 /** @throws RuleViolated when there are any */
 export function refuseViolations(violations: readonly Violation[]): void {

@@ -1,4 +1,4 @@
-import { CLASS_NAMES, type ClassName, classKind, MEASUREMENTS } from '../../records/kinds.ts'
+import { CLASS_NAMES, type ClassName, classKind, MEASUREMENTS } from '../../../records/kinds.ts'
 import {
   addition,
   exampleBody,
@@ -7,10 +7,10 @@ import {
   pathIn,
   pathOfOne,
   placeOf,
-} from '../harness/care/examples.ts'
-import { isFullSize } from '../harness/size.ts'
+} from '../../harness/care/examples.ts'
+import { isFullSize } from '../../harness/size.ts'
+import type { Call } from '../victim/victim.ts'
 import type { Part, Place } from './clinic.ts'
-import type { Call } from './victim/victim.ts'
 
 /** What is tried by hand, below. */
 const BY_HAND: readonly ClassName[] = ['Ehr', 'CarePlan', 'Goal', 'Task']

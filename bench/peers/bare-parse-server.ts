@@ -1,12 +1,12 @@
 /** The other side of the class-family benchmark: Parse Server with our options and classes, and nothing of ours around it. */
 
 import express from 'express'
-import { classDefinitions, classIndexes } from '../cloud/class-definitions.ts'
-import { allowedRoutes } from '../cloud/gate/routes.ts'
-import { loadParseServer } from '../cloud/parse-server/internals.ts'
-import { parseOptions } from '../cloud/parse-server/options.ts'
-import { readConfig } from '../server/config/config.ts'
-import { createLog } from '../server/telemetry/log.ts'
+import { classDefinitions, classIndexes } from '../../cloud/class-definitions.ts'
+import { allowedRoutes } from '../../cloud/gate/routes.ts'
+import { loadParseServer } from '../../cloud/parse-server/internals.ts'
+import { parseOptions } from '../../cloud/parse-server/options.ts'
+import { readConfig } from '../../server/config/config.ts'
+import { createLog } from '../../server/telemetry/log.ts'
 
 const { ParseServer, MongoStorageAdapter } = await loadParseServer()
 const config = readConfig(process.env, false)

@@ -1,5 +1,5 @@
-import { newId } from '../records/store/documents/ids.ts'
-import { databaseUri, post, type Side, startSide } from './compare.ts'
+import { newId } from '../../records/store/documents/ids.ts'
+import { databaseUri, post, type Side, startSide } from '../compare.ts'
 import { account } from './parse-side.ts'
 
 /** A service written by hand, in the database `express`, and a user of it who is not logged in yet. */
@@ -13,7 +13,7 @@ export async function startExpressSide(
   ofPerson: object[] = [],
 ): Promise<ExpressSide> {
   const env = { MONGODB_URI: databaseUri(engineUri, 'express') }
-  const side = await startSide('A: Express', './bare-express.js', env)
+  const side = await startSide('A: Express', './peers/bare-express.js', env)
   const { email, password } = account
   const userId = newId()
   await post(side, '/users', { id: userId, email, password, person, ofPerson })

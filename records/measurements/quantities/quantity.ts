@@ -1,8 +1,8 @@
 import { type TProperties, Type } from '@sinclair/typebox'
-import { unit, quantity as value } from '../../schemas/common.ts'
-import { derived } from '../../schemas/forms/fields.ts'
-import type { Violation } from '../../schemas/violation.ts'
-import type { Values } from '../registered/kind.ts'
+import { unit, quantity as value } from '../../../schemas/common.ts'
+import { derived } from '../../../schemas/forms/fields.ts'
+import type { Violation } from '../../../schemas/violation.ts'
+import type { Values } from '../../registered/kind.ts'
 import { convert, isUnitOf, type Kind, omhUnit, rounded, unitNames } from './units.ts'
 
 /** What is measured: in which unit it is compared, and which values it can have. */

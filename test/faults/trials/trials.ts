@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Db, MongoClient } from 'mongodb'
+import type { Call, Progress, Victim } from '../victim/victim.ts'
 import { Clinic, type Place } from './clinic.ts'
 import { faultsIn, type Known } from './invariants.ts'
 import { readState, type State, seen } from './state.ts'
-import type { Call, Progress, Victim } from './victim/victim.ts'
 import type { Write } from './writes.ts'
 
 /** A write as it goes when nothing comes in between. */

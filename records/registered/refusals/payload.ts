@@ -1,4 +1,4 @@
-import type { Violation } from '../../schemas/violation.ts'
+import type { Violation } from '../../../schemas/violation.ts'
 
 const DEEPEST = 32
 

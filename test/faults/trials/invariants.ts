@@ -1,5 +1,5 @@
 import type { Db, Document } from 'mongodb'
-import { verifyAudit } from '../../records/store/audit/verifier.ts'
+import { verifyAudit } from '../../../records/store/audit/verifier.ts'
 import { all, CLINICAL, type State } from './state.ts'
 
 /** What does not hold of all that the database has, although it always must, whenever the service was killed. */

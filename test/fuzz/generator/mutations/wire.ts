@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
-import type { Ask } from './ask.ts'
-import type { Random } from './random.ts'
+import type { Ask } from '../world/ask.ts'
+import type { Random } from '../world/random.ts'
 
 const types = [
   ...['text/plain', 'application/xml', 'application/json; charset=utf-16', 'application/json; charset=x'],

@@ -1,5 +1,5 @@
-import { nasty } from '../../harness/nasty.ts'
-import type { Random } from './random.ts'
+import { nasty } from '../../../harness/nasty.ts'
+import type { Random } from '../world/random.ts'
 
 type Fields = Record<string, unknown>
 

@@ -1,6 +1,6 @@
 import type { Db, Document } from 'mongodb'
-import { ehrRole, ehrRoles, planRoles } from '../../records/ehrs/rights/access.ts'
-import { kinds } from '../../records/kinds.ts'
+import { ehrRole, ehrRoles, planRoles } from '../../../records/ehrs/rights/access.ts'
+import { kinds } from '../../../records/kinds.ts'
 
 /** Everything that the database holds, by collection. */
 export type State = Map<string, Document[]>

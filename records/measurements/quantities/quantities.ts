@@ -1,4 +1,4 @@
-import type { Violation } from '../../schemas/violation.ts'
+import type { Violation } from '../../../schemas/violation.ts'
 import { inOwnUnit, type Quantity } from './quantity.ts'
 
 /** What more than one kind of measurement, or a calculation too, is made of. Sources: LOINC, SNOMED CT, UCUM. */

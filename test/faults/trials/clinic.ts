@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { setTimeout } from 'node:timers/promises'
 import type { Db, MongoClient } from 'mongodb'
-import { type User, usersOf } from '../../records/accounts/user/user.ts'
-import { setRole } from '../../records/ehrs/rights/roles.ts'
-import { newId } from '../../records/store/documents/ids.ts'
-import { password } from '../harness/people/people.ts'
-import type { Answer, Call, Victim } from './victim/victim.ts'
+import { type User, usersOf } from '../../../records/accounts/user/user.ts'
+import { setRole } from '../../../records/ehrs/rights/roles.ts'
+import { newId } from '../../../records/store/documents/ids.ts'
+import { password } from '../../harness/people/people.ts'
+import type { Answer, Call, Victim } from '../victim/victim.ts'
 
 /** An EHR about somebody of its own, and what there is in it. */
 export interface Place {
