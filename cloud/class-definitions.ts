@@ -67,8 +67,8 @@ const forUsers = () =>
 export const classIndexes: [className: string, IndexDescription[]][] = CLASS_NAMES.map((className) => {
   const { properties } = classes[className].stored
   const last: Record<string, 1 | -1> = 'timestamp' in properties ? { timestamp: -1 } : {}
-  const asked = ['subjectId', 'ehrId', 'carePlanId', 'goalId'].filter((name) => name in properties)
-  return [className, asked.map((name) => ({ name: `by_${name}`, key: { [name]: 1, ...last } }))]
+  const holders = ['subjectId', 'ehrId', 'carePlanId', 'goalId'].filter((name) => name in properties)
+  return [className, holders.map((name) => ({ name: `by_${name}`, key: { [name]: 1, ...last } }))]
 })
 
 /** Every class of the database, with who may do what to it; the classes of health data come from their schemas. */

@@ -11,10 +11,10 @@ export function identityOf(
   userId: string | undefined,
   requestId: string | undefined,
 ): Caller {
-  const asked = { roles: [], application: 'class family', requestId: requestId ?? '' }
+  const origin = { roles: [], application: 'class family', requestId: requestId ?? '' }
   return master
-    ? { ...asked, userId: userId ?? 'service', unrestricted: true }
-    : { ...asked, userId: userId ?? 'nobody' }
+    ? { ...origin, userId: userId ?? 'service', unrestricted: true }
+    : { ...origin, userId: userId ?? 'nobody' }
 }
 
 /** Who asks, with their roles; Parse has them in its cache, since it needed them for this very request. */

@@ -33,12 +33,12 @@ export async function beforeUpdate(family: Family, kind: ClassKind, request: Req
   const about = { collection: kind.name, id: object.id ?? '', ehrId, version: stored.version, changed }
   await announce(caller, { action: 'update', ...about })
   const recordIn = (values: Record<string, unknown>) => recordOf(kind, about.id, values)
-  const written = {
+  const forms = {
     before: recordIn(stored),
     after: recordIn(valuesOf(object)),
     permissions: permissionsOf(object),
   }
-  await alongside(family, kind, caller, written)
+  await alongside(family, kind, caller, forms)
 }
 
 /** Properties that were judged together are written together, derived ones with them. */

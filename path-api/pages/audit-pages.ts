@@ -67,14 +67,14 @@ export const auditPages = [
       const language = languageOf(lang)
       if (caller === undefined) return loginPage(language, failed)
       const all = await ehrs.aboutThemselves(caller)
-      const shown = (all.find(({ id }) => id === ehrId) ?? all[0])?.id
-      if (shown === undefined)
+      const chosen = (all.find(({ id }) => id === ehrId) ?? all[0])?.id
+      if (chosen === undefined)
         return page(language, 'accesses', markup`<p>${words(language, 'noRecord')}</p>`, leaveForm(language))
-      const found = await ehrs.accesses(caller, shown, { limit: own ? LINES : LOOKED_AT, cursor })
+      const found = await ehrs.accesses(caller, chosen, { limit: own ? LINES : LOOKED_AT, cursor })
       const items = own ? found.items : found.items.filter(({ userId }) => userId !== caller.userId)
       const names = await profiles.persons.namesOf(items.map(({ userId }) => userId))
       names.set(caller.userId, words(language, 'you'))
-      return accessPage(language, { items, next: found.next, names, own, ehrId: shown, all })
+      return accessPage(language, { items, next: found.next, names, own, ehrId: chosen, all })
     },
   }),
   operation({

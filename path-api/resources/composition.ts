@@ -93,8 +93,8 @@ const showing = ({ format, name, reply, shown }: Format) =>
     reply: [200, reply, 'versioned'],
     gone: 'The version that was asked for says that the composition is deleted',
     handle: async ({ params: { ehrId, compositionId: uid }, query }, { caller, compositions }) => {
-      const asked = { versionUid: query.version_uid, at: query.version_at_time }
-      const found = await compositions.get(caller, { ehrId, uid }, asked)
+      const version = { versionUid: query.version_uid, at: query.version_at_time }
+      const found = await compositions.get(caller, { ehrId, uid }, version)
       return answer(shown(found) ?? '', { version: uidOf(found), gone: found.json === undefined })
     },
   })

@@ -50,7 +50,7 @@ export class Accounts {
   async get(mvUid: string): Promise<Versioned> {
     const user = await usersOf(this.#db).findOne({ _id: mvUid })
     if (!user) throw new ServiceError('NotFound')
-    const [account] = await this.#shown([user])
+    const [account] = await this.#accountsOf([user])
     return { account: account as Account, version: user.version }
   }
 
@@ -75,7 +75,7 @@ export class Accounts {
       .limit(limit + 1)
       .toArray()
     const page = paged(LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
-    return { ...page, items: await this.#shown(page.items) }
+    return { ...page, items: await this.#accountsOf(page.items) }
   }
 
   /** Those with these ids or addresses that the caller may see. */
@@ -83,7 +83,7 @@ export class Accounts {
     const addresses = emails.map((email) => email.toLowerCase())
     const wanted = { $or: [{ _id: { $in: [...mvUids] } }, { email: { $in: addresses } }] }
     const visible = isAdmin(caller) ? wanted : { $and: [wanted, { _id: caller.userId }] }
-    return this.#shown(await usersOf(this.#db).find(visible).sort({ _id: 1 }).toArray())
+    return this.#accountsOf(await usersOf(this.#db).find(visible).sort({ _id: 1 }).toArray())
   }
 
   /**
@@ -105,7 +105,7 @@ export class Accounts {
     return this.#parts.database.db
   }
 
-  async #shown(users: readonly User[]): Promise<Account[]> {
+  async #accountsOf(users: readonly User[]): Promise<Account[]> {
     const ids = users.map(({ _id }) => _id)
     const [roles, pending] = await Promise.all([
       directRoles(this.#parts.database, ids, ACCOUNT_ROLES),

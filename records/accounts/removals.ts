@@ -66,11 +66,11 @@ export class Removals {
     mvUid: string,
     holds: (user: User, session: ClientSession) => Promise<boolean>,
   ): Promise<boolean> {
-    const judge = async (user: User, session: ClientSession) => {
+    const refuse = async (user: User, session: ClientSession) => {
       if (!(await holds(user, session))) throw new ServiceError('Conflict')
     }
     try {
-      await this.#remove(service, mvUid, judge)
+      await this.#remove(service, mvUid, refuse)
       return true
     } catch (error) {
       if (error instanceof ServiceError && error.error === 'NotFound') return true
@@ -82,14 +82,14 @@ export class Removals {
   async #remove(
     caller: Caller,
     mvUid: string,
-    judge: (user: User, session: ClientSession) => Promise<void>,
+    refuse: (user: User, session: ClientSession) => Promise<void>,
   ): Promise<void> {
     const { database, sessions, emailChanges, belongings, clock } = this.#parts
     const { db } = database
     await together(database, async (session) => {
       const user = await usersOf(db).findOne({ _id: mvUid }, { session })
       if (!user) throw new ServiceError('NotFound')
-      await judge(user, session)
+      await refuse(user, session)
       await usersOf(db).deleteOne({ _id: mvUid }, { session })
       await leaveRoles(database, session, mvUid)
       await linksOf(db).deleteMany({ mvUid }, { session })

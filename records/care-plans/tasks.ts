@@ -59,8 +59,13 @@ export class Tasks {
     const undated = more ? await list(null, amongUndated ? cursor : undefined) : NONE
     const found = joined(dated, undated, limit)
     if (count) {
-      const asked = { ...where, ...(dueBefore && { dueDate: dates }) }
-      const { total } = await this.#tasks.store.list(caller, TODO, { where: asked, limit: 1, count }, { tx })
+      const dueThen = { ...where, ...(dueBefore && { dueDate: dates }) }
+      const { total } = await this.#tasks.store.list(
+        caller,
+        TODO,
+        { where: dueThen, limit: 1, count },
+        { tx },
+      )
       if (total !== undefined) found.total = total
     }
     if (found.items.length === 0) await this.#ehrs.get(caller, ehrId)

@@ -124,11 +124,11 @@ export class Batches {
   ): Promise<void> {
     for (const [kind, ofKind] of grouped(ready, ({ kind }) => kind)) {
       const { store } = this.#recordsOf(kind)
-      const asked = {
+      const same = {
         ehrId: place.ehrId,
         fingerprint: { in: ofKind.map(({ record }) => record.fingerprint) },
       }
-      const found = await store.list(caller, 'same', { where: asked, limit: MOST_KNOWN } as never, { tx })
+      const found = await store.list(caller, 'same', { where: same, limit: MOST_KNOWN } as never, { tx })
       const known = new Map((found.items as unknown as Known[]).map((one) => [one.fingerprint, one.id]))
       const fresh: Ready[] = []
       for (const one of ofKind) {

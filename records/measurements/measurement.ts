@@ -150,9 +150,9 @@ export function measurement(told: Measurement) {
   })
   const { properties, $id = '' } = made.resource
   const compositionId = { ...properties.id, description: 'The same id, as that of a composition' } as TSchema
-  const shown = { ...properties, compositionId, ...shownForm(comparison?.fields ?? {}), links: Links }
+  const answered = { ...properties, compositionId, ...shownForm(comparison?.fields ?? {}), links: Links }
   const measured = kind(
-    { ...made, resource: closed($id, about.description, shown) },
+    { ...made, resource: closed($id, about.description, answered) },
     {
       words,
       comparison,
@@ -208,8 +208,8 @@ function rulesOf({
   warnings,
 }: Pick<Measurement, 'quantities' | 'rules' | 'warnings'>): Rules {
   const all = Object.entries(quantities)
-  const each = (judge: typeof quantityWarnings, values: Values) =>
-    all.flatMap(([name, quantity]) => judge(quantity, name, values[name], values[`${name}Unit`]))
+  const each = (check: typeof quantityWarnings, values: Values) =>
+    all.flatMap(([name, quantity]) => check(quantity, name, values[name], values[`${name}Unit`]))
   return {
     together: [...all.flatMap(([name]) => [name, `${name}Unit`]), ...(rules.together ?? [])],
     missing: (values) => [

@@ -35,16 +35,16 @@ export function classForms({ name, description, place, fields, examples }: About
     ),
   }
   const placed = Object.fromEntries(Object.entries(place).map(([id, { examples }]) => [id, examples?.[0]]))
-  const whole = (examples ?? []).map((example) => classForm(fields, example))
+  const exampleBodies = (examples ?? []).map((example) => classForm(fields, example))
   return {
     stored: closed(name, description, { ...kept, ...place, ...stored }),
     create: Type.Object(create, {
       ...options(`${name}Create`, description),
-      ...(whole.length > 0 && { examples: whole.map((one) => ({ ...placed, ...one })) }),
+      ...(exampleBodies.length > 0 && { examples: exampleBodies.map((one) => ({ ...placed, ...one })) }),
     }),
     update: Type.Object(update, {
       ...options(`${name}Update`, `What may change: ${description}`),
-      ...(whole.length > 0 && { examples: whole }),
+      ...(exampleBodies.length > 0 && { examples: exampleBodies }),
     }),
   }
 }

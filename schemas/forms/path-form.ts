@@ -94,24 +94,24 @@ export function pathForms<L extends TProperties, P extends TProperties>({
     requiredInPath.includes(field) ? required(schema) : schema,
   )
   const given = without(inBody, 'closing', 'status', 'derived', 'internal')
-  const written = bodyForm(without(inBody, 'derived', 'internal'))
+  const writable = bodyForm(without(inBody, 'derived', 'internal'))
   const resource = {
     ...{ id: ownId, version: version() },
     ...shownForm(place),
     ...shownForm(without(fields, 'internal') as TProperties),
   }
   const replacement = {
-    ...written,
+    ...writable,
     ...mapped(staying(fields), stays),
     id: Type.Optional({ ...ownId, description: `Id of the ${noun}: the one in the path` }),
   }
   const plan = 'carePlanId' in fields && { carePlanId: fields.carePlanId?.examples?.[0] }
-  const whole = examples && { examples: examples.map((example) => ({ ...inPath(example), ...plan })) }
-  const complete = `A complete ${noun}: what is left out is removed`
+  const exampleBodies = examples && { examples: examples.map((example) => ({ ...inPath(example), ...plan })) }
+  const replaces = `A complete ${noun}: what is left out is removed`
   return {
     resource: closed(`${name}Resource`, description, resource),
-    body: { ...closed(`${name}Body`, `A new ${noun}`, bodyForm(given)), ...whole },
-    replacement: { ...closed(`${name}Replacement`, complete, replacement), ...whole },
+    body: { ...closed(`${name}Body`, `A new ${noun}`, bodyForm(given)), ...exampleBodies },
+    replacement: { ...closed(`${name}Replacement`, replaces, replacement), ...exampleBodies },
   } as unknown as PathForms<L, P>
 }
 

@@ -51,7 +51,10 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
   before(async () => {
     faulty = await startFaultyMongo(databaseUri(''))
     const MONGODB_URI = `${faulty.uri}/${service.db.databaseName}`
-    ;[instance, patient] = await Promise.all([startNeighbour({ MONGODB_URI }), newPatient()])
+    ;[instance, patient] = await Promise.all([
+      startNeighbour({ MONGODB_URI, ADDRESS_RATE: '100000', ACCOUNT_RATE: '100000' }),
+      newPatient(),
+    ])
   })
   after(async () => {
     await stopProcess(instance)

@@ -73,8 +73,8 @@ function withoutKept(body: Fields, user: User | undefined): Fields {
   const { ACL: _, objectId: _id, createdAt: _created, updatedAt: _updated, ...sent } = body
   for (const path of [...SERVICE_USER_FIELDS, 'emailVerified'] as const) {
     const kept = user?.[path as keyof User]
-    const shown = kept instanceof Date ? { __type: 'Date', iso: kept.toISOString() } : kept
-    if (path in sent && !isDeepStrictEqual(sent[path], shown))
+    const readable = kept instanceof Date ? { __type: 'Date', iso: kept.toISOString() } : kept
+    if (path in sent && !isDeepStrictEqual(sent[path], readable))
       throw new Refusal(400, code.validation, `${path} is not for the client to set`)
     delete sent[path]
   }

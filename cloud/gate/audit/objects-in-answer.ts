@@ -36,8 +36,8 @@ export async function shownIn(
   }
   const accesses = [...byClass].map(async ([className, objects]) => {
     if (!isClassName(className)) return []
-    const shown = objects.filter(({ objectId }) => typeof objectId === 'string')
-    return accessesOf(audited(className), caller, whatOf(asked), await placed(records, className, shown))
+    const identified = objects.filter(({ objectId }) => typeof objectId === 'string')
+    return accessesOf(audited(className), caller, whatOf(asked), await placed(records, className, identified))
   })
   return (await Promise.all(accesses)).flat()
 }

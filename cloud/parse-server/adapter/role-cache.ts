@@ -13,16 +13,16 @@ export interface RoleCache {
 export function forgettable(cache: RoleCache): () => Promise<void> {
   let changes = 0
   /** When the first of those that are looking a user's roles up began, counted in changes. */
-  const asked = new Map<string, number>()
+  const lookups = new Map<string, number>()
   const [get, put] = [cache.get.bind(cache), cache.put.bind(cache)]
   cache.get = async (userId) => {
     const noted = await get(userId)
-    if (!noted && !asked.has(userId)) asked.set(userId, changes)
+    if (!noted && !lookups.has(userId)) lookups.set(userId, changes)
     return noted
   }
   cache.put = (userId, roles, ttl) => {
-    const since = asked.get(userId)
-    asked.delete(userId)
+    const since = lookups.get(userId)
+    lookups.delete(userId)
     return since === changes ? put(userId, roles, ttl) : undefined
   }
   return () => {

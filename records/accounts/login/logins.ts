@@ -50,14 +50,14 @@ export class Logins {
    */
   async classFamily(name: string, password: string, installationId?: string): Promise<LoggedIn> {
     const { credentials, unknownAddresses, db } = this.#parts
-    const asked = name.toLowerCase()
-    const user = await userByName(db, asked)
+    const lowerCase = name.toLowerCase()
+    const user = await userByName(db, lowerCase)
     const known = user !== undefined && stateOf(user) === 'ACTIVE'
     try {
       return await credentials.logIn(known ? user.email : newSecret(), password, installationId)
     } catch (error) {
       const wrong = error instanceof ServiceError && error.error === 'InvalidCredentials'
-      if (wrong && !known) await unknownAddresses.failed(asked)
+      if (wrong && !known) await unknownAddresses.failed(lowerCase)
       throw error
     }
   }

@@ -143,7 +143,7 @@ export class Sessions {
       .toArray()
     const total = count ? await this.#sessions.countDocuments(matching) : undefined
     const page = paged(LIST, found, limit, ({ _id }) => ({ value: null, id: _id }), total)
-    return { ...page, items: page.items.map((session) => this.#shown(session, currentSid)) }
+    return { ...page, items: page.items.map((session) => this.#sessionOf(session, currentSid)) }
   }
 
   /** @returns whether there was one */
@@ -180,7 +180,7 @@ export class Sessions {
     return { ...filter, $or: [{ expiresAt: { $gt: this.#clock() } }, { expiresAt: { $exists: false } }] }
   }
 
-  #shown(session: StoredSession, currentSid: string): Session {
+  #sessionOf(session: StoredSession, currentSid: string): Session {
     return {
       sid: session._id,
       current: session._id === currentSid,

@@ -81,10 +81,10 @@ function follows(
   if (found && removed) return decisions.removed(caller, key, found, undefined)
   if (!found) {
     if (!alert) return undefined
-    const event = whole({ ehrId, carePlanId, allDay: false, participants: [], ...alert })
+    const event = withDerived({ ehrId, carePlanId, allDay: false, participants: [], ...alert })
     return decisions.created(caller, [{ ...event, id }], permissions, null)
   }
-  const change = (now: Saved<EventRecord>) => whole({ ...now, ...(alert ?? corrected(now, timestamp)) })
+  const change = (now: Saved<EventRecord>) => withDerived({ ...now, ...(alert ?? corrected(now, timestamp)) })
   return decisions.updated(caller, key, found, change, {
     expected: undefined,
     permissions: undefined,
@@ -93,7 +93,7 @@ function follows(
 }
 
 /** With what follows from it. */
-const whole = (event: Omit<EventRecord, 'last' | 'long' | 'participantIds'>): EventRecord => ({
+const withDerived = (event: Omit<EventRecord, 'last' | 'long' | 'participantIds'>): EventRecord => ({
   ...event,
   ...eventRules.derived(event),
 })

@@ -102,8 +102,10 @@ export function slotOf(xml: XmlElement): Slot {
 }
 
 function patternsIn(xml: XmlElement, name: string): Pattern[] {
-  const written = childrenOf(xml, name).flatMap((assertion) => patternsOf(childOf(assertion, 'expression')))
-  return written.map(patternOf)
+  const expressions = childrenOf(xml, name).flatMap((assertion) =>
+    patternsOf(childOf(assertion, 'expression')),
+  )
+  return expressions.map(patternOf)
 }
 
 function patternsOf(xml: XmlElement | undefined): string[] {

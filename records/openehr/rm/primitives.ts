@@ -40,7 +40,7 @@ const oneOf =
   (value: unknown): Read =>
     text(value, (given) => when(values.includes(given), `must be one of ${values.join(', ')}`))
 
-const written =
+const iso8601 =
   (parse: (text: string) => unknown, example: string) =>
   (value: unknown): Read =>
     text(value, (given) => when(parse(given) !== undefined, `must be ISO 8601, such as ${example}`))
@@ -62,10 +62,10 @@ export const primitives: Readonly<Record<string, (value: unknown) => Read>> = {
   },
   MagnitudeStatus: oneOf('=', '<', '>', '<=', '>=', '~'),
   Match: oneOf('>', '=', '<', '?'),
-  Date: written(parseDate, '2026-03-01'),
-  Time: written(parseTime, '08:30:00'),
-  DateTime: written(parseDateTime, '2026-03-01T08:30:00Z'),
-  Duration: written(parseDuration, 'P1DT2H'),
+  Date: iso8601(parseDate, '2026-03-01'),
+  Time: iso8601(parseTime, '08:30:00'),
+  DateTime: iso8601(parseDateTime, '2026-03-01T08:30:00Z'),
+  Duration: iso8601(parseDuration, 'P1DT2H'),
   Base64: (value) =>
     text(value, (given) => when(/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(given), 'must be in Base64')),
   Uri: (value) => text(value, (given) => when(isUri(given), 'must be a URI')),

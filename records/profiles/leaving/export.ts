@@ -87,8 +87,8 @@ async function* readBatches(
 ): AsyncGenerator<KeptDocument> {
   const audited = { collection, ehr: collection === 'Ehr' ? 'id' : 'ehrId' }
   const report = async (batch: KeptDocument[]): Promise<void> => {
-    const shown = batch.map(({ _id: id, ehrId }) => ({ id, ehrId }))
-    await audit.record(...accessesOf(audited, caller, { action: 'query', asked: 'export' }, shown))
+    const rows = batch.map(({ _id: id, ehrId }) => ({ id, ehrId }))
+    await audit.record(...accessesOf(audited, caller, { action: 'query', asked: 'export' }, rows))
   }
   let batch: KeptDocument[] = []
   for await (const document of keptIn(db, collection).find(where, { ...atLeisure, batchSize: BATCH })) {
@@ -113,11 +113,11 @@ const META: Record<string, string> = { _id: 'id', _created_at: 'createdAt', _upd
 
 /** A document without what only the service itself uses, secrets first of all: their names begin with `_`. */
 function plain(document: KeptDocument): Record<string, unknown> {
-  const shown: Record<string, unknown> = {}
+  const fields: Record<string, unknown> = {}
   for (const [key, value] of Object.entries(document)) {
     const name = META[key] ?? (key.startsWith('_p_') ? key.slice(3) : key)
     if (!name.startsWith('_') && !INTERNAL.has(name))
-      shown[name] = key === 'before' && value !== null ? plain(value as KeptDocument) : value
+      fields[name] = key === 'before' && value !== null ? plain(value as KeptDocument) : value
   }
-  return shown
+  return fields
 }

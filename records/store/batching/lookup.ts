@@ -24,14 +24,14 @@ export function createLookup<T>(idOf: (one: T) => string, find: (ids: string[]) 
   const run = async (): Promise<void> => {
     running = true
     while (waiting.length > 0) {
-      const asked = waiting.take(MOST_IDS)
+      const batch = waiting.take(MOST_IDS)
       try {
         const found = new Map(
-          (await find([...new Set(asked.map(({ id }) => id))])).map((one) => [idOf(one), one]),
+          (await find([...new Set(batch.map(({ id }) => id))])).map((one) => [idOf(one), one]),
         )
-        for (const { id, resolve } of asked) resolve(found.get(id))
+        for (const { id, resolve } of batch) resolve(found.get(id))
       } catch (error) {
-        for (const { reject } of asked) reject(error)
+        for (const { reject } of batch) reject(error)
       }
     }
     running = false

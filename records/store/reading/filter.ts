@@ -29,9 +29,9 @@ export function toQuery<T>(format: ParseFormat<T>, where: Where<T>): Record<stri
   for (const [name, condition] of Object.entries(where)) {
     if (condition === undefined) continue
     const { key, search } = format.field(name)
-    const value = (asked: unknown): unknown => search(scalar(name, asked))
-    const asked = isOperation(condition) ? operation(condition, value) : { $eq: value(condition) }
-    if (Object.keys(asked).length > 0) query[key] = asked
+    const value = (operand: unknown): unknown => search(scalar(name, operand))
+    const operators = isOperation(condition) ? operation(condition, value) : { $eq: value(condition) }
+    if (Object.keys(operators).length > 0) query[key] = operators
   }
   return query
 }

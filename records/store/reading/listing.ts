@@ -88,14 +88,14 @@ export async function readPage<T>(
   const { by, sort } = shape
   const { where, either = [{}], limit, count, order = shape.order } = query
   const name = order === shape.order ? shape.name : `${shape.name}.${order}`
-  const asked = either.map((one) => ({ ...where, ...one }))
-  const missing = by.filter((field) => asked.some((one) => one[field as keyof Where<T>] === undefined))
+  const filters = either.map((one) => ({ ...where, ...one }))
+  const missing = by.filter((field) => filters.some((one) => one[field as keyof Where<T>] === undefined))
   if (missing.length > 0) throw new TypeError(`The list ${name} is asked by ${missing.join(', ')}.`)
   const field = format.field(sort)
   const from = query.cursor === undefined ? undefined : positionIn(name, field, query.cursor)
   const direction = (order === 'asc') === !from?.back ? 1 : -1
   const reached = from && after(field.key, direction, from, field.mayMiss)
-  const matching = asked.map((one) => ({ ...toQuery(format, one), ...readable }) as Filter<ParseDocument>)
+  const matching = filters.map((one) => ({ ...toQuery(format, one), ...readable }) as Filter<ParseDocument>)
   const options = session ? { session } : {}
   const pages = matching.map((one) =>
     documents
@@ -151,10 +151,10 @@ function both(
   matching: Filter<ParseDocument>,
   position: Record<string, unknown>,
 ): Filter<ParseDocument> {
-  const asked = matching[key] as { $gte?: unknown } | undefined
+  const wanted = matching[key] as { $gte?: unknown } | undefined
   const reached = position[key] as { $gte?: unknown } | undefined
-  const bounds = { ...asked, ...reached }
-  if (isBefore(reached?.$gte, asked?.$gte)) bounds.$gte = asked?.$gte
+  const bounds = { ...wanted, ...reached }
+  if (isBefore(reached?.$gte, wanted?.$gte)) bounds.$gte = wanted?.$gte
   return { ...matching, ...position, ...(key in matching || key in position ? { [key]: bounds } : {}) }
 }
 

@@ -72,12 +72,12 @@ export async function writeBesides(
     documentsOf(records, companion.rules),
   ]
   const unknown = besides.flatMap(({ holderId }) => (known.has(holderId) ? [] : [holderId]))
-  const asked = await documentsById(rules, unknown, session)
+  const others = await documentsById(rules, unknown, session)
   const there = besides.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
   const found = await documentsById(companions, there, session)
   const follows = besides.flatMap(
     ({ id, holderId, decide }) =>
-      decide(found.get(id) ?? null, known.get(holderId) ?? asked.get(holderId) ?? null, records.clock()) ??
+      decide(found.get(id) ?? null, known.get(holderId) ?? others.get(holderId) ?? null, records.clock()) ??
       [],
   )
   const operations = follows.flatMap((one) => one.operations)

@@ -169,7 +169,7 @@ describe('class family: lists', () => {
     const { status, body } = await request()
       .post('/1/classes/Custom')
       .set(user.headers)
-      .send({ _method: 'GET', where: wide(5) })
+      .send({ _method: 'GET', where: wide(4) })
     assert.equal(status, 400)
     assert.equal(body.code, 102)
   })

@@ -85,6 +85,8 @@ export class Trials {
     const victim = await scene.start()
     const trials = new Trials(scene, await Clinic.open(scene.client, scene.db, victim))
     const courses: Course[] = []
+    // What a new database needs once is no moment of the first write.
+    for (const write of writes.slice(0, 1)) await trials.#courseOf(victim, write)
     for (const write of writes) courses.push(await trials.#courseOf(victim, write))
     await victim.kill()
     const all = courses.flatMap((course) => course.moments.map((_, i) => ({ course, moment: i + 1 })))

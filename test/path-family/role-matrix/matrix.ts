@@ -97,7 +97,9 @@ function matrix<Name>(
 
   /** Those of a plan with all that is in it; of a kind that is like any other a record is all that it takes. */
   async function idsFor({ kind, path }: Operation, once: boolean): Promise<Ids> {
-    const own = namesIn(path).find((name) => !(name in shared))
+    // A measurement's id has the name of a composition's.
+    const isOwn = (name: string) => !(name in shared) || (name === 'compositionId' && isClassName(kind))
+    const own = namesIn(path).find(isOwn)
     if (own === undefined || !isClassName(kind)) return once ? cast.furnished() : shared
     const id = (!once && records.get(kind)) || (await newRecord(kind))
     if (!once) records.set(kind, id)
