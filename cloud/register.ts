@@ -14,26 +14,29 @@ import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/bmi.ts'
 import { defineFunction } from './functions/define.ts'
+import type { AnswerWhole } from './parse-server/adapter/whole-answers.ts'
 import type { WriteAlong } from './parse-server/adapter/written-along.ts'
 import { tellOutage } from './request/refusals.ts'
 import { beforeCreate } from './triggers/create.ts'
 import type { Family } from './triggers/family.ts'
 import { afterCreate, beforeDelete } from './triggers/remove.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/subjects.ts'
-import { beforeUpdate, savedObject } from './triggers/update.ts'
+import { beforeUpdate } from './triggers/update.ts'
 import { beforeSaveUser, ensureEhr } from './triggers/users.ts'
 
 /**
- * What the class family does beyond storing: it judges what is savedObject, decides who may see it, and keeps
+ * What the class family does beyond storing: it judges what is saved, decides who may see it, and keeps
  * together what belongs together. The open test environment does without.
  */
 export function registerTriggers(
   { Cloud }: typeof Parse,
   records: Records,
-  { lastRead, writeAlong }: { lastRead: LastRead; writeAlong: WriteAlong },
+  parts: { lastRead: LastRead; writeAlong: WriteAlong; answerWhole: AnswerWhole },
 ): void {
+  const { lastRead, writeAlong, answerWhole } = parts
   const find = sharedHolders(records, PlanThresholds.collection)
   const family: Family = { records, find, announce: announcer(records, lastRead), writeAlong }
+  answerWhole((className, object) => tellOutage(afterCreate(records, className, object)))
   for (const className of CLASS_NAMES) {
     const kind = classKind(className)
     Cloud.beforeSave(className, (request) =>
@@ -42,11 +45,6 @@ export function registerTriggers(
       ),
     )
     Cloud.beforeDelete(className, (request) => tellOutage(beforeDelete(family, kind, request)))
-    Cloud.afterSave(className, async (request) => {
-      if (!request.original) await tellOutage(afterCreate(records, className, request.object))
-      // A plain object is the whole answer (the types do not know); else it is only what the service changed.
-      return savedObject(request) as never
-    })
   }
 
   Cloud.beforeFind('Ehr', (request) => beforeFindEhr(records, request) as never)

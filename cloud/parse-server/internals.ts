@@ -1,6 +1,7 @@
 import type Parse from 'parse/node'
 import type { ToObject } from './adapter/read-once.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
+import type { WriteAnswers } from './adapter/whole-answers.ts'
 
 /**
  * Parse Server's modules, among them those that its package does not offer. They take half a second to load: the
@@ -16,6 +17,7 @@ export async function loadParseServer() {
   const { default: cache } = await import('parse-server/lib/cache.js')
   const { default: batch } = await import('parse-server/lib/batch.js')
   const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
+  const { default: controller } = await import('parse-server/lib/Controllers/DatabaseController.js')
   const { default: Parse } = await import('parse/node')
   const toObject: ToObject = transform.mongoObjectToParseObject
   const routablePaths: RoutablePaths = batch.makeBatchRoutingPathFunction
@@ -27,6 +29,7 @@ export async function loadParseServer() {
     apps: cache.default as Apps,
     ParseError: Parse.Error,
     toObject,
+    writeAnswers: controller.prototype as WriteAnswers,
   }
 }
 

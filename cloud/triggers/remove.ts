@@ -38,8 +38,11 @@ export async function beforeDelete(
 }
 
 /** What was written into an EHR, a care plan or a goal while that was being removed goes with it. */
-export async function afterCreate(records: Records, className: string, object: Parse.Object): Promise<void> {
-  const { ehrId, carePlanId, goalId } = object.attributes
+export async function afterCreate(
+  records: Records,
+  className: string,
+  { objectId, ehrId, carePlanId, goalId }: Record<string, unknown>,
+): Promise<void> {
   if (await records.recentRemovals.include(ehrId, carePlanId, goalId))
-    await takeBack(records, className, object.id ?? '')
+    await takeBack(records, className, objectId as string)
 }

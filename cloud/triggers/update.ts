@@ -27,7 +27,7 @@ export async function beforeUpdate(family: Family, kind: ClassKind, request: Req
   const violations = kind.reserved?.(caller, { ...stored, id: object.id }, values) ?? []
   refuseFaults({ missing: [], violations })
   if (namesOf(kind.fields, 'status').some((name) => changed.includes(name)))
-    return close(records, caller, kind.name as Closable, request, changed)
+    return close(records, caller, kind.name as Closable, object, changed)
   object.increment('version')
   const ehrId = kind.name === 'Ehr' ? object.id : object.get('ehrId')
   const about = { collection: kind.name, id: object.id ?? '', ehrId, version: stored.version, changed }
@@ -61,9 +61,6 @@ function writeTogether(
 /** Those with a status. */
 type Closable = 'CarePlan' | 'Goal' | 'Task'
 
-/** Where the triggers of one request keep what was closed, as its client is told: Parse knows only its own write. */
-const closed = (id: string | undefined): string => `closed ${id}`
-
 /**
  * A status leaves ACTIVE once: the whole update is written here, in a transaction that lets one of two through, and
  * Parse is left with one that changes nothing.
@@ -72,24 +69,13 @@ async function close(
   records: Records,
   caller: Caller,
   className: Closable,
-  { object, context }: Request,
+  object: Parse.Object,
   changed: readonly string[],
 ): Promise<void> {
   const id = object.id ?? ''
   const fields = Object.fromEntries(changed.map((name) => [name, object.get(name)]))
   const version = await closeObject(records, caller, { className, id, ehrId: object.get('ehrId'), fields })
   if (version === undefined) throw invalid(alreadyClosed)
-  context[closed(id)] = { ...valuesOf(object), version }
   for (const name of object.dirtyKeys()) object.revert(name)
   object.increment('version', 0)
-}
-
-/** The object as it was written: the answer. */
-export function savedObject({ object, context }: Parse.Cloud.AfterSaveRequest): object {
-  const answer = context[closed(object.id)]
-  context[closed(object.id)] = undefined
-  const json = object.toJSON()
-  if (!answer) return json
-  const { objectId, createdAt, updatedAt, ACL } = json
-  return { objectId, createdAt, updatedAt, ACL, ...answer }
 }

@@ -3,6 +3,11 @@ import { type AskedAdapter, tellRefusals } from '../../cloud/parse-server/adapte
 import { readOnce } from '../../cloud/parse-server/adapter/read-once.ts'
 import type { WatchedAdapter } from '../../cloud/parse-server/adapter/session-watch.ts'
 import {
+  type AnswerWhole,
+  answerWhole,
+  type SavingAdapter,
+} from '../../cloud/parse-server/adapter/whole-answers.ts'
+import {
   type WriteAlong,
   type WritingAdapter,
   writeAlong,
@@ -20,10 +25,13 @@ export interface Connection {
   adapter: Adapter
   lastRead: LastRead
   writeAlong: WriteAlong
+  answerWhole: AnswerWhole
   close(): Promise<void>
 }
 
-interface Adapter extends WatchedAdapter, AskedAdapter, WritingAdapter {
+interface Adapter extends WatchedAdapter, AskedAdapter {
+  createObject: WritingAdapter['createObject'] & SavingAdapter['createObject']
+  findOneAndUpdate: WritingAdapter['findOneAndUpdate'] & SavingAdapter['findOneAndUpdate']
   deleteObjectsByQuery: WatchedAdapter['deleteObjectsByQuery'] & WritingAdapter['deleteObjectsByQuery']
   client: MongoClient
   database: Db
@@ -34,7 +42,7 @@ interface Adapter extends WatchedAdapter, AskedAdapter, WritingAdapter {
 
 /** Opens the one connection of the process, for Parse Server and for everything else. */
 export async function openConnection(uri: string, metrics: Metrics): Promise<Connection> {
-  const { MongoStorageAdapter, ParseError, toObject } = await loadParseServer()
+  const { MongoStorageAdapter, ParseError, toObject, writeAnswers } = await loadParseServer()
   const mongoOptions = { ...whileServing(uri), maxTimeMS: QUERY_MS }
   const adapter: Adapter = new MongoStorageAdapter({ uri, mongoOptions })
   tellRefusals(adapter, ParseError)
@@ -44,5 +52,9 @@ export async function openConnection(uri: string, metrics: Metrics): Promise<Con
   const along = writeAlong(adapter)
   const { client, database: db } = adapter
   observeCommands(client, metrics)
-  return { client, db, adapter, lastRead, writeAlong: along, close: () => adapter.handleShutdown() }
+  return {
+    ...{ client, db, adapter, lastRead, writeAlong: along },
+    answerWhole: (afterCreate) => answerWhole(adapter, writeAnswers, toObject, afterCreate),
+    close: () => adapter.handleShutdown(),
+  }
 }
