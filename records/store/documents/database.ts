@@ -48,13 +48,17 @@ export async function together<T>(
       // Nobody waits for a server that is away to hear that the transaction is over.
       const ended = session.endSession().catch(() => {})
       if (!isOutage(error) || isConflict(error)) await ended
-      if (!repeated || isInDoubt(error) || !isOutage(error) || Date.now() > end) throw error
+      if (!repeated || isInDoubt(error) || !isOutage(error)) throw error
+      // Work that alone takes longer than anybody waits would otherwise never survive a conflict.
+      if (Date.now() > end && (attempt >= FEWEST_ATTEMPTS || !isConflict(error))) throw error
       await sleep(Math.random() * Math.min(2 ** attempt, MOST_PAUSE_MS))
     }
   }
 }
 
 const MOST_PAUSE_MS = 200
+/** Of work that others keep meeting. */
+const FEWEST_ATTEMPTS = 3
 
 /** A commit whose answer is lost is sent again: it is done once. */
 async function commit(session: ClientSession, end: number): Promise<void> {

@@ -21,8 +21,9 @@ export async function commandsOf(
   const { command: send } = Connection.prototype
   Connection.prototype.command = function (namespace, command, ...more) {
     const commandName = Object.keys(command)[0] ?? ''
-    if (ofClasses.test(command[commandName]) || others.test(command[commandName]))
-      commands.push({ ...command, commandName })
+    const isOfWork = ofClasses.test(command[commandName]) || others.test(command[commandName])
+    // `hello`: the driver looks now and then how the server is.
+    if (isOfWork && commandName !== 'hello') commands.push({ ...command, commandName })
     return send.call(this, namespace, command, ...more)
   }
   try {
