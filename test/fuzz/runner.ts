@@ -119,7 +119,7 @@ export class Run {
     try {
       const answer = await send(this.#tried.url, ask)
       this.tally.count(ask, answer)
-      for (const finding of judge(ask, answer, showsPlanted(ask.actor, answer))) this.#findings.add(finding)
+      for (const finding of judge(ask, answer, showsPlanted(ask, answer))) this.#findings.add(finding)
       world.memory.learn(ask, answer)
       if (isOut(ask, answer)) await this.#renew(ask.actor)
     } catch (error) {

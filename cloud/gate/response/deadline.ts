@@ -17,7 +17,11 @@ const isBare = ({ headers }: Request): boolean =>
 /** A request has so long from when it has come as a whole, whatever is looked up for it: who asks, to begin with. */
 export function startDeadline(req: Request, res: Response): void {
   const start = () => {
-    const callOff = whenOverdue(QUERY_MS, () => res.status(408).json({ code: code.timeout }))
+    // A refusal need not wait for the body to end.
+    if (res.writableEnded) return
+    const callOff = whenOverdue(QUERY_MS, () => {
+      if (!res.headersSent) res.status(408).json({ code: code.timeout })
+    })
     deadlines.set(res, { timeLeft: countdown(QUERY_MS), callOff })
     res.once('close', callOff)
   }

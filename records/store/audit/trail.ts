@@ -78,7 +78,9 @@ export async function openAudit(options: AuditOptions): Promise<Audit> {
   })
   const signing = signRegularly(options, instance, lanes)
   return {
-    record: (...accesses) => groups.add(onePerKind(accesses)),
+    record: async (...accesses) => {
+      if (accesses.length > 0) await groups.add(onePerKind(accesses))
+    },
     scopeOf: scopeKeeper(db, clock),
     inTransaction() {
       let lane: Lane | undefined

@@ -99,6 +99,11 @@ describe('a batch of measurements', () => {
     assert.equal(ok(await other.call('GET', `/ehr/${other.ehrId}/procedure/heartrate`)).items.length, 0)
   })
 
+  it('refuses all of it when nothing of it is a measurement', async () => {
+    const answer = ok(await send([{ key: 'x' }, { kind: 'pulse' }]))
+    assert.deepEqual([answer.stored, answer.known, answer.refused], [0, 0, 2])
+  })
+
   it('knows what was stored before, in it or in whatever way, also when it was corrected since', async () => {
     const own = inPlan([rate(71), rate(71), rate(71, { comment: 'sent again' }), rate(71), rate(71)])
     const first = ok(await send(own))
