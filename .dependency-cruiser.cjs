@@ -10,21 +10,49 @@ const only = (from, allowed) => ({
 })
 
 const engine = 'packages/embedded-mongo'
-/** The folders of the engine, each resting on those before it. */
-const engineFolders = [
-  'values',
-  'language/expressions',
-  'language/filters',
-  'language/results',
-  'language/aggregation',
-  'language/updates',
-  'storage/disk',
-  'storage/collections',
-  'storage/queries',
-  'storage',
-  'commands',
-  'wire',
-]
+/** The folders of each room, and files beside them, each resting on those before it. */
+const rooms = {
+  records: [
+    'limits',
+    'store',
+    'ehrs',
+    'registered',
+    'accounts',
+    'profiles',
+    'care-plans',
+    'events',
+    'of-ehr',
+    'questionnaires',
+    'measurements',
+    'openehr',
+    'charts',
+  ],
+  cloud: ['parse-server', 'request', 'functions', 'triggers', 'class-definitions', 'gate'],
+  'path-api': ['answer', 'operation', 'pages', 'resources', 'response', 'limits', 'request', 'documentation'],
+  server: ['config', 'telemetry', 'database', 'limits', 'mail', 'accounts', 'import'],
+  [engine]: [
+    'values',
+    'language/expressions',
+    'language/filters',
+    'language/results',
+    'language/aggregation',
+    'language/updates',
+    'storage/disk',
+    'storage/collections',
+    'storage/queries',
+    'storage',
+    'commands',
+    'wire',
+  ],
+}
+
+const onlyWhatIsBefore = ([room, folders]) =>
+  folders.map((folder, at) => ({
+    name: `${room}-${folder}-imports-only-what-is-before-it`.replaceAll('/', '-'),
+    severity: 'error',
+    from: { path: `^${room}/${folder}[/.]` },
+    to: { path: `^${room}/`, pathNot: `^${room}/(${folders.slice(0, at + 1).join('|')})[/.]` },
+  }))
 
 module.exports = {
   forbidden: [
@@ -38,15 +66,7 @@ module.exports = {
       from: { path: '^(schemas|records|cloud|path-api|server|packages)/' },
       to: { path: '^(test|bench)/' },
     },
-    ...engineFolders.map((folder, at) => ({
-      name: `embedded-mongo-${folder.replaceAll('/', '-')}-imports-only-what-is-before-it`,
-      severity: 'error',
-      from: { path: `^${engine}/${folder}/` },
-      to: {
-        path: '^(schemas|records|cloud|path-api|server|test|bench|packages)/',
-        pathNot: `^${engine}/(${engineFolders.slice(0, at + 1).join('|')})/`,
-      },
-    })),
+    ...Object.entries(rooms).flatMap(onlyWhatIsBefore),
     {
       name: 'embedded-mongo-imports-nothing-of-ours',
       severity: 'error',

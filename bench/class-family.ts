@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { compare, post, stopSide } from './compare.ts'
+import { compare, post, stopSide } from './frame/compare.ts'
 import { type ParseSide, startParseSide } from './peers/parse-side.ts'
 
 const preloaded = 400

@@ -10,8 +10,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
-import { EHR_ITEMS, type Loaded, load } from './clinical-data.ts'
-import { compare, databaseUri, type Figures, get, type Side, send, signIn, stopSide } from './compare.ts'
+import { EHR_ITEMS, type Loaded, load } from './frame/clinical-data.ts'
+import {
+  compare,
+  databaseUri,
+  type Figures,
+  get,
+  type Side,
+  send,
+  signIn,
+  stopSide,
+} from './frame/compare.ts'
 import { startExpressSide } from './peers/express-side.ts'
 import { account, startParseSide } from './peers/parse-side.ts'
 

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import { newId } from '../records/store/documents/ids.ts'
-import { compare, get, post, type Side, send, signIn, stopSide } from './compare.ts'
+import { compare, get, post, type Side, send, signIn, stopSide } from './frame/compare.ts'
 import { startExpressSide } from './peers/express-side.ts'
 import { account, startParseSide } from './peers/parse-side.ts'
 

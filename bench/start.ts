@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { median, rounds, stopSide } from './compare.ts'
+import { median, rounds, stopSide } from './frame/compare.ts'
 import { launchParseSide } from './peers/parse-side.ts'
 
 const scripts = { ours: '../server/main.js', bare: './peers/bare-parse-server.js' }

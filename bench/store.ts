@@ -17,9 +17,10 @@ import { contents } from '../records/kinds.ts'
 import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
 import type { Caller } from '../records/store/documents/caller.ts'
 import { newId } from '../records/store/documents/ids.ts'
+import { UnderWay } from '../records/store/steps/under-way.ts'
 import { Store } from '../records/store/store.ts'
-import { RecentRemovals } from '../records/store/writing/recent-removals.ts'
-import { rounds, seconds } from './compare.ts'
+import { RecentRemovals } from '../records/store/writing/removal/recent-removals.ts'
+import { rounds, seconds } from './frame/compare.ts'
 
 const CONNECTIONS = 24
 const EHRS = 100
@@ -68,6 +69,7 @@ const audit = await openAudit({
 })
 const records = {
   ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals() },
+  underWay: new UnderWay({ client, db }, [], false),
   tellOfPendingEhr: async () => {},
 }
 const resource = {

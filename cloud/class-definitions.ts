@@ -1,5 +1,4 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
-import type { IndexDescription } from 'mongodb'
 import { CLASS_NAMES, classes } from '../records/kinds.ts'
 import { KEPT } from '../schemas/common.ts'
 import { UserFields } from '../schemas/user.ts'
@@ -59,17 +58,6 @@ const permissions = (allowed: Partial<Record<Operation, Record<string, boolean>>
 /** Users with a session may ask for anything; the permissions of each object decide what they get. */
 const forUsers = () =>
   permissions({ find: users, get: users, count: users, create: users, update: users, delete: users })
-
-/**
- * For every list that a client can be expected to ask for, there is an index. They are ours to make: of several
- * instances that start at once Parse Server lets one.
- */
-export const classIndexes: [className: string, IndexDescription[]][] = CLASS_NAMES.map((className) => {
-  const { properties } = classes[className].stored
-  const last: Record<string, 1 | -1> = 'timestamp' in properties ? { timestamp: -1 } : {}
-  const holders = ['subjectId', 'ehrId', 'carePlanId', 'goalId'].filter((name) => name in properties)
-  return [className, holders.map((name) => ({ name: `by_${name}`, key: { [name]: 1, ...last } }))]
-})
 
 /** Every class of the database, with who may do what to it; the classes of health data come from their schemas. */
 export const classDefinitions: ClassDefinition[] = [

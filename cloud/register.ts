@@ -1,12 +1,12 @@
 import type Parse from 'parse/node'
 import { CLASS_NAMES, classKind } from '../records/kinds.ts'
 import { PlanThresholds } from '../records/measurements/alerts/plan-thresholds.ts'
-import { acq, acqViolations } from '../records/measurements/calculations/acq.ts'
 import {
   bloodPressureCondition,
   conditionViolations,
 } from '../records/measurements/calculations/blood-pressure-condition.ts'
 import { bmi, bmiViolations } from '../records/measurements/calculations/bmi.ts'
+import { acq, acqViolations } from '../records/measurements/calculations/scores/acq.ts'
 import { sharedHolders } from '../records/registered/into.ts'
 import { announcer, type LastRead } from '../records/store/announce.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
@@ -14,14 +14,14 @@ import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/bmi.ts'
 import { defineFunction } from './functions/define.ts'
-import type { AnswerWhole } from './parse-server/adapter/whole-answers.ts'
-import type { WriteAlong } from './parse-server/adapter/written-along.ts'
+import type { RespondInFull } from './parse-server/adapter/full-responses.ts'
+import type { JoinWrite } from './parse-server/adapter/joint-writes.ts'
 import { tellOutage } from './request/refusals.ts'
-import { beforeCreate } from './triggers/create.ts'
-import type { Family } from './triggers/family.ts'
-import { afterCreate, beforeDelete } from './triggers/remove.ts'
+import { beforeCreate } from './triggers/objects/create.ts'
+import type { Family } from './triggers/objects/family.ts'
+import { afterCreate, beforeDelete } from './triggers/objects/remove.ts'
+import { beforeUpdate } from './triggers/objects/update.ts'
 import { afterFindEhr, beforeFindEhr } from './triggers/subjects.ts'
-import { beforeUpdate } from './triggers/update.ts'
 import { beforeSaveUser, ensureEhr } from './triggers/users.ts'
 
 /**
@@ -31,12 +31,12 @@ import { beforeSaveUser, ensureEhr } from './triggers/users.ts'
 export function registerTriggers(
   { Cloud }: typeof Parse,
   records: Records,
-  parts: { lastRead: LastRead; writeAlong: WriteAlong; answerWhole: AnswerWhole },
+  parts: { lastRead: LastRead; joinWrite: JoinWrite; respondInFull: RespondInFull },
 ): void {
-  const { lastRead, writeAlong, answerWhole } = parts
+  const { lastRead, joinWrite, respondInFull } = parts
   const find = sharedHolders(records, PlanThresholds.collection)
-  const family: Family = { records, find, announce: announcer(records, lastRead), writeAlong }
-  answerWhole((className, object) => tellOutage(afterCreate(records, className, object)))
+  const family: Family = { records, find, announce: announcer(records, lastRead), joinWrite }
+  respondInFull((className, object) => tellOutage(afterCreate(records, className, object)))
   for (const className of CLASS_NAMES) {
     const kind = classKind(className)
     Cloud.beforeSave(className, (request) =>

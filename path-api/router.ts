@@ -37,7 +37,7 @@ interface Route {
 export async function createPathApi(options: PathApiOptions): Promise<Router> {
   const { db, spend, log, corsOrigins, version, operations = table } = options
   const frame: Frame = { ...options, once: await idempotency(db) }
-  const served = [...operations, ...documentation(openApi(operations, version))]
+  const served = [...operations, ...documentation(() => openApi(operations, version))]
   const find = pathMatcher(
     served.map((operation): Route => ({ ...operation, perform: performer(operation, frame) })),
   )

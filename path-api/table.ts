@@ -4,6 +4,7 @@ import { auditPages } from './pages/audit-pages.ts'
 import { startPage } from './pages/start-page.ts'
 import { account } from './resources/accounts.ts'
 import { addresses } from './resources/address.ts'
+import { aql } from './resources/aql.ts'
 import { audit } from './resources/audit.ts'
 import { carePlans } from './resources/care-plan.ts'
 import { carePlanHistory } from './resources/care-plan-history.ts'
@@ -31,6 +32,7 @@ import { questionnaires } from './resources/questionnaires.ts'
 import { registration } from './resources/registration.ts'
 import { relations } from './resources/relation.ts'
 import { session } from './resources/session.ts'
+import { storedQueries } from './resources/stored-query.ts'
 import { summaries } from './resources/summary.ts'
 import { tasks } from './resources/task.ts'
 import { archetypes, templates } from './resources/template.ts'
@@ -73,4 +75,6 @@ export const table: readonly Operation[] = [
   ...templates,
   ...archetypes,
   ...compositions,
+  ...aql,
+  ...storedQueries,
 ]

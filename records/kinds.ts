@@ -21,6 +21,7 @@ import { AdverseReaction } from './of-ehr/adverse-reaction.ts'
 import { Device } from './of-ehr/device.ts'
 import { Diagnosis } from './of-ehr/diagnosis.ts'
 import { Composition } from './openehr/composition-record.ts'
+import { EhrStatus } from './openehr/ehr-status-record.ts'
 import { type ClassKind, type Kind, kind } from './registered/kind.ts'
 import { payloadViolations } from './registered/refusals/payload.ts'
 
@@ -33,6 +34,10 @@ const Custom = kind(CustomForms, {
   words: { en: 'other data', nl: 'overige gegevens' },
   rules: { together: [], violations: ({ payload }) => payloadViolations(payload) },
   lists: {},
+  indexes: [
+    { key: { ehrId: 1 }, name: 'by_ehrId' },
+    { key: { carePlanId: 1 }, name: 'by_carePlanId' },
+  ],
 })
 
 /** Every kind that is a class of the class family, too. */
@@ -78,7 +83,7 @@ export const MEASUREMENTS = CLASS_NAMES.map(classKind).filter(isMeasurement)
  */
 export const kinds: readonly Kind[] = [
   ...CLASS_NAMES.map(classKind),
-  ...([Participation, PlanSettings, PlanThresholds, Composition] as unknown as Kind[]),
+  ...([Participation, PlanSettings, PlanThresholds, Composition, EhrStatus] as unknown as Kind[]),
 ]
 
 const within = (...places: Kind['registeredIn'][]): string[] =>

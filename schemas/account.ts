@@ -17,7 +17,7 @@ const newPassword = Type.String({
 export const password = Type.String({
   minLength: 1,
   maxLength: 1000,
-  description: 'The present password',
+  description: 'The current password',
   examples: ['correct horse battery staple'],
 })
 
@@ -57,7 +57,7 @@ export const Account = closed('Account', 'An account; it serves both families', 
   roles,
   pendingEmail: orNull(
     { format: 'email' },
-    'The address that takes the place of `email` once it is confirmed, or null',
+    'The address that replaces `email` once it is confirmed, or null',
     'anna@example.net',
   ),
   termsVersion: orNull({}, 'Version of the terms of service that were agreed to, or null', '1'),
@@ -71,7 +71,7 @@ export const Account = closed('Account', 'An account; it serves both families', 
 })
 export type Account = Static<typeof Account>
 
-export const AccountUpdate = closed('AccountUpdate', 'What is to change; what is left out stays', {
+export const AccountUpdate = closed('AccountUpdate', 'The changes; what is left out stays as it is', {
   email: Type.Optional(emailAddress('New address; it counts once the link that is mailed to it is followed')),
   name: Type.Optional(nullableName),
   language: Type.Optional(nullableLanguage),
@@ -79,15 +79,18 @@ export const AccountUpdate = closed('AccountUpdate', 'What is to change; what is
   currentPassword: Type.Optional({
     ...password,
     description:
-      'The present password; a new address needs it, unless the login was less than 10 minutes ago',
+      'The current password; a new address needs it, unless the login was less than 10 minutes ago',
   }),
   disabled: Type.Optional(
-    Type.Boolean({ description: 'No login, and all sessions end; for administrators', examples: [false] }),
+    Type.Boolean({
+      description: 'Whether the account is disabled: no login, and all sessions end; set by administrators',
+      examples: [false],
+    }),
   ),
 })
 export type AccountUpdate = Static<typeof AccountUpdate>
 
-export const AccountCreate = closed('AccountCreate', 'An account that an administrator makes', {
+export const AccountCreate = closed('AccountCreate', 'An account that an administrator creates', {
   email: emailAddress(),
   name: accountName,
   roles: Type.Optional(roles),
@@ -105,11 +108,15 @@ export const AccountsWanted = closed('AccountsWanted', 'Which accounts to load, 
   emails: several(emailAddress(), 'E-mail addresses'),
 })
 
-export const AccountsFound = closed('AccountsFound', 'Those of the wanted accounts that the caller may see', {
-  items: Type.Array(Account, { description: 'The accounts' }),
-})
+export const AccountsFound = closed(
+  'AccountsFound',
+  'Those of the requested accounts that the caller may see',
+  {
+    items: Type.Array(Account, { description: 'The accounts' }),
+  },
+)
 
-export const Registration = closed('Registration', 'What it takes to register', {
+export const Registration = closed('Registration', 'A registration', {
   email: emailAddress(),
   password: newPassword,
   termsAccepted: Type.Optional(
@@ -123,7 +130,7 @@ export type Registration = Static<typeof Registration>
 export const Registered = closed('Registered', 'The answer to every registration', {
   email: emailAddress(),
   state: Type.Literal('ACTIVATION_PENDING', {
-    description: 'A mail says how to go on',
+    description: 'A mail explains what to do next',
     examples: ['ACTIVATION_PENDING'],
   }),
 })
@@ -134,7 +141,7 @@ export const Activated = closed('Activated', 'An account after its link was foll
   state: AccountStateEnum,
 })
 
-export const Address = closed('AddressOnly', 'Whom to mail to', { email: emailAddress() })
+export const Address = closed('AddressOnly', 'The address to mail to', { email: emailAddress() })
 
 export const linkToken = Type.String({
   minLength: 1,
@@ -146,12 +153,12 @@ export const linkToken = Type.String({
 const termsAtLast = Type.Optional(
   Type.Boolean({
     description:
-      'Agreement to the terms of service: needed of whoever has not agreed when the account was made',
+      'Agreement to the terms of service: required unless it was given when the account was created',
     examples: [true],
   }),
 )
 
-export const ActivationByToken = closed('ActivationByToken', 'What a mailed link holds', {
+export const ActivationByToken = closed('ActivationByToken', 'The token of a mailed link', {
   token: linkToken,
   termsAccepted: termsAtLast,
 })
@@ -167,9 +174,13 @@ export const PasswordChange = closed('PasswordChange', 'A new password, by the p
   newPassword,
 })
 
-export const Invitation = closed('Invitation', 'What to write to the one who is invited', {
+export const Invitation = closed('Invitation', 'What the invitation says', {
   message: Type.Optional(
-    Type.String({ maxLength: 2000, description: 'Stands in the mail', examples: ['Welcome to our clinic.'] }),
+    Type.String({
+      maxLength: 2000,
+      description: 'Text that is added to the mail',
+      examples: ['Welcome to our clinic.'],
+    }),
   ),
 })
 

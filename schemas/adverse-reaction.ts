@@ -24,17 +24,18 @@ const manifestation = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false, description: 'One time that it happened' },
+  { additionalProperties: false, description: 'An observed reaction' },
 )
 
 const made = forms({
   name: 'AdverseReaction',
   noun: 'adverse reaction',
-  description: 'An allergy or intolerance: one for each substance; it belongs to the EHR and to no plan',
+  description:
+    'An allergy or intolerance, one for each substance; it is registered in the EHR, not in a care plan',
   registeredIn: 'EHR',
   example: 'a5LkJh90Bn',
   fields: {
-    substance: line('What the person reacts to; case and blanks make no other one', 'Penicillin'),
+    substance: line('What the person reacts to, regardless of case and spacing', 'Penicillin'),
     code: Type.Optional(coding('the substance', 'http://snomed.info/sct', '764146007')),
     status: Type.Optional({ ...ReactionStatusEnum, default: 'active' }),
     verification: Type.Optional(VerificationEnum),
@@ -44,7 +45,7 @@ const made = forms({
       Type.Array(manifestation, {
         maxItems: 100,
         default: [],
-        description: 'What happened when',
+        description: 'The reactions that have been observed',
         examples: [[{ manifestation: 'Rash', severity: 'mild', onset: '2019-06-03' }]],
       }),
     ),
@@ -69,7 +70,7 @@ export const AdverseReactionStored = closed(
     ...made.replacement.properties,
     substance: Type.Optional({
       ...made.fields.substance,
-      description: 'As it is to be written; left out, as the path writes it',
+      description: 'How it is written; by default as in the path',
     }),
   },
 )

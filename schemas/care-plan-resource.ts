@@ -29,11 +29,11 @@ export const CarePlanResource = closed('CarePlanResource', 'A care plan, with it
 export type CarePlanResource = Static<typeof CarePlanResource>
 
 const closing = {
-  status: Type.Optional({ ...ClosingStatusEnum, description: 'COMPLETED unless told otherwise' }),
+  status: Type.Optional({ ...ClosingStatusEnum, description: 'COMPLETED by default' }),
   outcome: Type.Optional(nullable(CarePlan.fields.outcome)),
   achievementDate: Type.Optional(nullable(CarePlan.fields.achievementDate)),
 }
-export const Closing = closed('Closing', 'How it ends; what is left out stays as it is', closing)
+export const Closing = closed('Closing', 'How it is closed; what is left out stays as it is', closing)
 export type Closing = Static<typeof Closing>
 
 export const ClosingWithContents = closed('ClosingWithContents', Closing.description ?? '', {
@@ -53,7 +53,7 @@ const open = Type.Array(
     id: { ...id('the goal or task'), examples: ['g3HjKl56Ty'] },
     name: Goal.fields.name,
   }),
-  { description: 'What is still open in it after the closing' },
+  { description: 'What is still open in it' },
 )
 
 export const ClosedCarePlan = closed('ClosedCarePlan', 'A care plan that has been closed', {

@@ -74,7 +74,7 @@ export type CarePlanTemplate = Static<typeof CarePlanTemplate>
 
 export const templateLanguage = Type.Optional({
   ...language,
-  description: 'Language (ISO 639-1); the first one of the template when left out or not there',
+  description: 'Language (ISO 639-1); the template’s first one when it is left out or not available',
 })
 
 export const TemplateUse = closed('TemplateUse', 'How a template becomes a care plan', {

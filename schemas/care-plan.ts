@@ -26,7 +26,7 @@ export const CarePlan = forms({
     dueDate: Type.Optional(date('When the plan should expire')),
     notes: Type.Optional(text('Notes on the plan', 'Measures at home')),
     achievementDate: closing(Type.Optional(date('Actual end date'))),
-    outcome: closing(Type.Optional(text('What came of the plan', '128/82 on average'))),
+    outcome: closing(Type.Optional(text('Outcome of the plan', '128/82 on average'))),
     status: status(StatusEnum),
   },
 })

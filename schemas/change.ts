@@ -1,19 +1,19 @@
 import { type TObject, type TProperties, Type } from '@sinclair/typebox'
-import { closed, id } from './common.ts'
+import { articled, closed, id } from './common.ts'
 import { nullable } from './nullable.ts'
 
 const about = {
   version: Type.Integer({ minimum: 1, description: 'The version that the change made' }),
   at: Type.String({ format: 'date-time', description: 'When it was made' }),
   userId: { ...id('the user who made it'), examples: ['n4Fq2LxT0a'] },
-  application: Type.String({ description: 'By which application', examples: ['path family'] }),
+  application: Type.String({ description: 'The application that was used', examples: ['path family'] }),
   action: Type.Unsafe<'create' | 'update' | 'delete'>({
     type: 'string',
     enum: ['create', 'update', 'delete'],
     description: 'What was done',
   }),
   announced: Type.Boolean({
-    description: 'Whether it was written down before it was done: after a crash it may not have been',
+    description: 'Whether it was recorded before it was done: after a crash it may not have happened',
     examples: [false],
   }),
   changed: Type.Array(Type.String(), {
@@ -24,7 +24,7 @@ const about = {
 
 /** A line in the history of a resource. */
 export const changeOf = <P extends TProperties>(name: string, what: string, former: TObject<P>) =>
-  closed(`${name}Change`, `A change of a ${what}`, {
+  closed(`${name}Change`, `A change of ${articled(what)}`, {
     ...about,
     before: nullable(
       Type.Object(former.properties, {
@@ -34,6 +34,6 @@ export const changeOf = <P extends TProperties>(name: string, what: string, form
     ),
   })
 
-export const Restoration = closed('Restoration', 'Which version to bring back', {
+export const Restoration = closed('Restoration', 'The version to restore', {
   version: Type.Integer({ minimum: 1, description: 'A former version', examples: [1] }),
 })

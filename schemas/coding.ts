@@ -19,9 +19,9 @@ const texts = (description: string) => Type.Array(Type.String(), { description }
 
 /** What a text or a code that is looked for is compared with. */
 export const searched = {
-  words: internal(texts('The words by which it is found, without case and diacritics')),
+  words: internal(texts('The words by which it is found, normalised')),
   codes: internal(texts('The codes by which it is found: alone, and behind their system and a |')),
 }
 
 /** Each of these is of one record of the kind in an EHR. */
-export const knownBy = internal(texts('What it is known by, without differences of case and blanks'))
+export const knownBy = internal(texts('What identifies it, normalised'))

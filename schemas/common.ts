@@ -65,3 +65,6 @@ export const Links = closed('Links', 'Where to go on', {
   history: href('Who changed it, when and how', '/ehr/e5RtGb81Xz/procedure/bloodpressure/m4RtYu78Io/history'),
   carePlan: Type.Optional(href('The care plan that it belongs to', '/ehr/e5RtGb81Xz/careplan/p0LmNb72Qw')),
 })
+
+/** `an event`, `a goal`. */
+export const articled = (noun: string): string => `${/^[aeiou]/i.test(noun) ? 'an' : 'a'} ${noun}`

@@ -15,7 +15,7 @@ export const compositionId = Type.String({
 
 export const versionUid = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,64}::[A-Za-z0-9_.-]{1,64}::[0-9]{1,9}$',
-  description: 'The uid of the version that is wanted',
+  description: 'The uid of the requested version',
   examples: [UID],
 })
 
@@ -74,9 +74,9 @@ export const CompositionChange = closed(
   'Who made a version of a composition, and when',
   {
     uid: text('Uid of the version', UID),
-    at: Type.String({ format: 'date-time', description: 'When it was made' }),
+    at: Type.String({ format: 'date-time', description: 'When it was created' }),
     userId: text('The user who made it', 'n4Fq2LxT0a'),
-    application: text('By which application', 'password'),
+    application: text('The application that was used', 'password'),
     action: text('create, update or delete', 'create'),
   },
 )

@@ -12,7 +12,7 @@ const mayBeNull = {
 const required = {
   primary: Type.Boolean({
     description:
-      'Whether it is the primary means of contact of its type. Exactly one is: a new one takes over, the first one is it at once, and when it goes the oldest other one follows',
+      'Whether it is the primary contact of its type. Exactly one is: the first one, until another one becomes primary; when it is deleted, the oldest remaining one',
     examples: [true],
   }),
   type: { ...ContactTypeEnum, examples: ['PHONE'] },

@@ -5,7 +5,7 @@ import { forms } from './forms/forms.ts'
 export const Custom = forms({
   name: 'Custom',
   noun: 'object of a model of the user’s own',
-  description: 'Data of a model that the user has defined',
+  description: 'Data of a user-defined model',
   registeredIn: 'plan',
   example: 'c2VbNm90Op',
   fields: {

@@ -9,8 +9,7 @@ const made = forms({
   name: 'Device',
   noun: 'device',
   description:
-    'A device that somebody uses, wears or bears. It is known by its serial number or its UDI, without them by its ' +
-    'name; it belongs to the EHR and to no plan',
+    'A device that the person uses, wears or has implanted. It is identified by its serial number or UDI, without either by its name; it is registered in the EHR, not in a care plan',
   registeredIn: 'EHR',
   example: 'q8WeRt12Yu',
   fields: {
@@ -19,9 +18,9 @@ const made = forms({
     manufacturer: Type.Optional(line('Who made it', 'Example Instruments')),
     model: Type.Optional(line('Which model it is', 'BP-7')),
     serial: Type.Optional(line('Serial number', 'SN-20481')),
-    udi: Type.Optional(line('Unique device identifier, as it stands on the label', '(01)09506000134352')),
+    udi: Type.Optional(line('Unique device identifier, as on the label', '(01)09506000134352')),
     softwareVersion: Type.Optional(line('Version of its software', '2.4.1')),
-    expiry: Type.Optional(date('Day from which on it may not be used', '2031-01-01')),
+    expiry: Type.Optional(date('The day from which it may no longer be used', '2031-01-01')),
     comment: Type.Optional(text('A remark on it', 'Lent by the practice')),
     knownBy,
   },

@@ -10,7 +10,8 @@ const snomed = 'http://snomed.info/sct'
 export const Diagnosis = forms({
   name: 'Diagnosis',
   noun: 'diagnosis',
-  description: 'A disease or another problem that somebody has, or had; it belongs to the EHR and to no plan',
+  description:
+    'A disease or another health problem, current or past; it is registered in the EHR, not in a care plan',
   registeredIn: 'EHR',
   example: 'd1AsDf83Zx',
   fields: {
@@ -18,7 +19,7 @@ export const Diagnosis = forms({
     code: Type.Optional(coding('the diagnosis', snomed, '38341003')),
     onset: Type.Optional(date('When it began', '2024-11-01')),
     recognised: Type.Optional(date('When it was recognised', '2025-01-15')),
-    resolved: Type.Optional(date('When it was over', '2026-02-01')),
+    resolved: Type.Optional(date('When it was resolved', '2026-02-01')),
     severity: Type.Optional(GradeEnum),
     certainty: Type.Optional(CertaintyEnum),
     bodySite: Type.Optional(line('Where in the body', 'Left knee')),

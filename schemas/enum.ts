@@ -6,7 +6,7 @@ const oneOf = <const T extends string>(values: readonly T[], description: string
 
 const STATUSES = ['ACTIVE', 'COMPLETED', 'CANCELLED'] as const
 
-export const StatusEnum = oneOf(STATUSES, 'Where it stands; ACTIVE is set by the service on creation')
+export const StatusEnum = oneOf(STATUSES, 'Status; the service sets ACTIVE on creation')
 
 export const ClosingStatusEnum = oneOf(
   STATUSES.filter((status) => status !== 'ACTIVE'),
@@ -15,7 +15,7 @@ export const ClosingStatusEnum = oneOf(
 
 export const AccessEnum = oneOf(
   ['READ', 'WRITE', 'MANAGE'],
-  'WRITE: also writes; MANAGE: also says who takes part, and how',
+  'WRITE: also writes; MANAGE: also manages participants',
 )
 
 export const ParticipationStatusEnum = oneOf(
@@ -34,7 +34,10 @@ export const InvitationEnum = oneOf(
   'What the participant answered',
 )
 
-export const SourceEnum = oneOf(['sensed', 'self-reported'], 'Measured by a device, or told by the person')
+export const SourceEnum = oneOf(
+  ['sensed', 'self-reported'],
+  'Measured by a device, or reported by the person',
+)
 
 export const PositionEnum = oneOf(
   ['standing', 'sitting', 'reclining', 'lying'],
@@ -87,34 +90,34 @@ export const ThermometerLocationEnum = oneOf(
 
 export const DiagnosisStatusEnum = oneOf(
   ['active', 'recurrence', 'relapse', 'inactive', 'remission', 'resolved'],
-  'Where the disease stands, as the clinical status of a FHIR R4 Condition',
+  'Clinical status, as of a FHIR R4 Condition',
 )
 
 export const CertaintyEnum = oneOf(
   ['unconfirmed', 'provisional', 'differential', 'confirmed', 'refuted', 'entered-in-error'],
-  'How sure it is, as the verification status of a FHIR R4 Condition',
+  'Verification status, as of a FHIR R4 Condition',
 )
 
-export const GradeEnum = oneOf(['mild', 'moderate', 'severe'], 'How bad it is, as FHIR R4 and openEHR grade')
+export const GradeEnum = oneOf(['mild', 'moderate', 'severe'], 'Severity, as in FHIR R4 and openEHR')
 
 export const ReactionStatusEnum = oneOf(
   ['active', 'inactive', 'resolved'],
-  'Whether it is still a risk, as the clinical status of a FHIR R4 AllergyIntolerance',
+  'Clinical status, as of a FHIR R4 AllergyIntolerance',
 )
 
 export const VerificationEnum = oneOf(
   ['unconfirmed', 'confirmed', 'refuted', 'entered-in-error'],
-  'How sure it is, as the verification status of a FHIR R4 AllergyIntolerance',
+  'Verification status, as of a FHIR R4 AllergyIntolerance',
 )
 
 export const CriticalityEnum = oneOf(
   ['low', 'high', 'unable-to-assess'],
-  'How dangerous another exposure may be, as in FHIR R4',
+  'Criticality, as in FHIR R4: how dangerous another exposure may be',
 )
 
 export const SubstanceCategoryEnum = oneOf(
   ['food', 'medication', 'environment', 'biologic'],
-  'What kind of substance it is, as in FHIR R4',
+  'Category of the substance, as in FHIR R4',
 )
 
 const ACCOUNT_STATES = ['ACTIVATION_PENDING', 'ACTIVE', 'DISABLED'] as const
@@ -126,12 +129,15 @@ export const AccountStateEnum = oneOf(
   'ACTIVATION_PENDING until the address is confirmed; DISABLED by an administrator',
 )
 
-export const ACCOUNT_ROLES = ['admin', 'modeller'] as const
+export const ACCOUNT_ROLES = ['admin', 'modeller', 'analyst'] as const
 
 /** What a person is for the service as a whole; what they are for an EHR stands in the EHR's roles. */
 export type AccountRole = (typeof ACCOUNT_ROLES)[number]
 
-export const AccountRoleEnum = oneOf(ACCOUNT_ROLES, 'admin administers accounts; modeller changes templates')
+export const AccountRoleEnum = oneOf(
+  ACCOUNT_ROLES,
+  'admin administers accounts; modeller changes templates; analyst queries all EHRs in AQL',
+)
 
 export const GenderEnum = oneOf(['MALE', 'FEMALE'], 'Gender')
 
@@ -187,16 +193,16 @@ export const AddressUsageEnum = oneOf(['POSTAL', 'HOME'], 'What the address is u
 
 export const ContactTypeEnum = oneOf(['SKYPE', 'PHONE', 'FAX', 'EMAIL', 'MOBILE'], 'Means of contact')
 
-export const ContactUsageEnum = oneOf(['WORK', 'HOME'], 'Where the contact reaches the person')
+export const ContactUsageEnum = oneOf(['WORK', 'HOME'], 'Where the person can be reached this way')
 
 export const AvailabilityEnum = oneOf(
   ['BUSINESS_HOURS', 'EVENING', 'NIGHTTIME', 'DAYTIME'],
-  'When the contact reaches the person',
+  'When the person can be reached this way',
 )
 
 export const ConnectionStateEnum = oneOf(
   ['PENDING_IN', 'PENDING_OUT', 'CONNECTED'],
-  'PENDING_IN: the other side asks; PENDING_OUT: the other side has been asked',
+  'PENDING_IN: requested by the other side; PENDING_OUT: requested by this side',
 )
 
 export const PictureTypeEnum = oneOf(['image/png', 'image/jpeg', 'image/webp'], 'Media type')

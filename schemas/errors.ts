@@ -19,7 +19,7 @@ export const errors = {
   WrongPassword: [403, 'The password is wrong'],
   PasswordRequired: [
     403,
-    'The present password is required: send it as currentPassword, or log in again and do it within 10 minutes',
+    'The current password is required: send it as currentPassword, or log in again and retry within 10 minutes',
   ],
   AccountNotFound: [403, 'There is no account for this login'],
   CrossSiteRequest: [403, 'A cookie may not authenticate a request from another site'],
@@ -27,7 +27,7 @@ export const errors = {
   MethodNotAllowed: [405, 'This path does not offer that method'],
   NotAcceptable: [406, 'No representation that the client accepts'],
   DeadlineExceeded: [408, 'The query took too long'],
-  Conflict: [409, 'The request conflicts with the present state'],
+  Conflict: [409, 'The request conflicts with the current state'],
   IdempotencyKeyInUse: [409, 'The first request with this Idempotency-Key is still being answered'],
   Gone: [410, 'No longer available'],
   LinkExpired: [410, 'The link has expired or has been used'],

@@ -19,7 +19,7 @@ const participant = Type.Object(
 const participants = Type.Array(participant, {
   maxItems: 100,
   default: [],
-  description: 'Who takes part; being named here lets nobody see the event',
+  description: 'Who takes part; being named here gives no access to the event',
   examples: [[{ mvUid: 'bW81kPzQ7e', status: 'INVITED' }]],
 })
 
@@ -31,7 +31,7 @@ const data = Type.Record(Type.String(), Type.Unknown(), {
 export const Event = forms({
   name: 'Event',
   noun: 'event',
-  description: 'What happens, or has happened, in an EHR or in one of its care plans',
+  description: 'Something that happens or has happened in an EHR or in one of its care plans',
   registeredIn: 'either',
   example: 'v4QwEr67Cv',
   fields: {
@@ -40,9 +40,9 @@ export const Event = forms({
     description: Type.Optional(text('More about it', 'Bring the blood pressure diary')),
     start: time('When it begins'),
     end: Type.Optional(
-      time('When it is over; without it the event is a moment, or a day', '2026-03-01T09:00:00Z'),
+      time('When it ends; without an end the event is a moment, or a day', '2026-03-01T09:00:00Z'),
     ),
-    allDay: Type.Optional(Type.Boolean({ default: false, description: 'Whether it takes whole days' })),
+    allDay: Type.Optional(Type.Boolean({ default: false, description: 'Whether it lasts whole days' })),
     location: Type.Optional(line('Where it takes place', 'Room 12')),
     participants: Type.Optional(participants),
     severity: Type.Optional(SeverityEnum),

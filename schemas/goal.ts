@@ -16,7 +16,7 @@ export const Goal = forms({
     description: Type.Optional(text('What is to be reached', 'Half an hour, five days a week')),
     notes: Type.Optional(text('Notes on the goal', 'With the dog')),
     achievementDate: closing(Type.Optional(date('Actual end date'))),
-    outcome: closing(Type.Optional(text('What came of the goal', 'Four days a week'))),
+    outcome: closing(Type.Optional(text('Outcome of the goal', 'Four days a week'))),
     status: status(StatusEnum),
   },
 })

@@ -10,13 +10,13 @@ export const PasswordLogin = closed('PasswordLogin', 'E-mail address and passwor
 const refreshToken = Type.String({
   minLength: 1,
   maxLength: 200,
-  description: 'Good for one refresh, which gives the next one',
+  description: 'Valid for one refresh, which returns the next one',
   examples: ['5qVnV3cJkP0m2bTtYB0e8o2W1r9sZx4LhN6dGfQaUiw'],
 })
 
 export const Refresh = closed('Refresh', 'The refresh token of the last login or refresh', { refreshToken })
 
-export const CodeLogin = closed('CodeLogin', 'What the identity provider gave the client', {
+export const CodeLogin = closed('CodeLogin', 'What the identity provider returned to the client', {
   code: Type.String({
     minLength: 1,
     maxLength: 2000,
@@ -44,7 +44,7 @@ export const IdTokenLogin = closed('IdTokenLogin', 'An ID token of the identity 
     Type.String({
       minLength: 1,
       maxLength: 500,
-      description: 'The nonce of the authorization request; needed when the token holds one',
+      description: 'The nonce of the authorization request; required when the token contains one',
       examples: ['n-0S6_WzA2Mj'],
     }),
   ),
@@ -57,7 +57,7 @@ export const Grant = closed('Grant', 'What a login gives', {
   tokenType: Type.Literal('Bearer', { description: 'How to send authToken', examples: ['Bearer'] }),
   expiresIn: seconds('Seconds for which authToken is valid', 900),
   refreshToken,
-  refreshExpiresIn: seconds('Seconds for which the session lives on without a refresh', 43_200),
+  refreshExpiresIn: seconds('Seconds after which the session ends without a refresh', 43_200),
   sessionToken: Type.String({ description: 'Session token for the class family' }),
   mvUid,
 })
@@ -77,7 +77,7 @@ const JsonWebKey = closed('JsonWebKey', 'A public key (RFC 7517)', {
 export type JsonWebKey = Static<typeof JsonWebKey>
 
 export const JsonWebKeySet = closed('JsonWebKeySet', 'The keys that verify our tokens (RFC 7517)', {
-  keys: Type.Array(JsonWebKey, { description: 'The keys, the newest first' }),
+  keys: Type.Array(JsonWebKey, { description: 'The keys, newest first' }),
 })
 
 const time = (description: string) =>
@@ -92,7 +92,7 @@ export const Session = closed('Session', 'A login that has not ended', {
     examples: ['Mozilla/5.0 (X11; Linux x86_64)'],
   }),
   createdAt: time('When it began'),
-  lastUsedAt: time('When its tokens were last asked for'),
+  lastUsedAt: time('When its tokens were last issued'),
   expiresAt: time('When it ends unless it is used'),
 })
 export type Session = Static<typeof Session>

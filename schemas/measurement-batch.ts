@@ -14,7 +14,7 @@ const fault = (description: string) =>
 
 const item = Type.Record(Type.String(), Type.Unknown(), {
   description:
-    'Its `kind`, as in the path of the kind’s own operations, and beside it the body with which it is stored alone',
+    'Its `kind`, as in the path of the kind’s own operations, and the properties of the body with which it is stored alone',
 })
 
 /** What stores measurements of any kinds at once. Each item is judged for itself. */
@@ -42,7 +42,7 @@ const outcome = Type.Object(
     status: Type.Unsafe<(typeof STATUSES)[number]>({
       type: 'string',
       enum: STATUSES,
-      description: 'known: the same, of the same device and time, was stored before',
+      description: 'known: the same one, of the same device and time, was stored before',
     }),
     id: nullable(Type.String({ description: 'Of the record', examples: ['m4RtYu78Io'] })),
     href: nullable(
@@ -57,13 +57,13 @@ const outcome = Type.Object(
     ),
     errors: Type.Array(fault('What is wrong with it'), { description: 'All that is wrong', examples: [[]] }),
   },
-  { additionalProperties: false, description: 'What became of an item' },
+  { additionalProperties: false, description: 'The result of an item' },
 )
 
 const count = (description: string, example: number) =>
   Type.Integer({ minimum: 0, description, examples: [example] })
 
-export const BatchOutcome = closed('BatchOutcome', 'What became of a batch', {
+export const BatchOutcome = closed('BatchOutcome', 'The results of a batch', {
   items: Type.Array(outcome, { description: 'In the order of the request' }),
   stored: count('How many were stored', 1),
   known: count('How many had been stored before', 0),

@@ -11,7 +11,7 @@ const mvUid = Type.String({
 export const Connection = closed('Connection', 'A connection with another user, as seen from one side', {
   mvUid,
   state: ConnectionStateEnum,
-  since: Type.String({ format: 'date-time', description: 'When it came into this state' }),
+  since: Type.String({ format: 'date-time', description: 'Since when it has been in this state' }),
 })
 export type Connection = Static<typeof Connection>
 

@@ -13,10 +13,10 @@ const moment = (description: string, example: string) =>
   Type.String({ format: 'date-time', description, examples: [example] })
 
 const fields = {
-  role: Type.Optional(line('What the participant is for the plan', 'Diabetes nurse')),
+  role: Type.Optional(line('The role of the participant in the plan', 'Diabetes nurse')),
   access: AccessEnum,
   start: moment('When access begins', '2026-03-01T08:00:00Z'),
-  end: Type.Optional(moment('When access ends; open when it is not set', '2026-09-01T08:00:00Z')),
+  end: Type.Optional(moment('When access ends; never when it is not set', '2026-09-01T08:00:00Z')),
 }
 
 /** What is kept of a participation. */
@@ -44,7 +44,7 @@ export type ParticipationResource = Static<typeof ParticipationResource>
 const body = {
   role: Type.Optional(nullable(fields.role)),
   access: AccessEnum,
-  start: Type.Optional({ ...fields.start, description: 'When access begins; left out, at once' }),
+  start: Type.Optional({ ...fields.start, description: 'When access begins; by default at once' }),
   end: Type.Optional(nullable(fields.end)),
 }
 
@@ -58,7 +58,7 @@ export const ParticipationReplacement = closed(
     ...body,
     start: Type.Optional({ ...fields.start, description: 'When access begins; left out, it stays' }),
     participationId: Type.Optional(ParticipationResource.properties.participationId),
-    mvUid: Type.Optional({ ...mvUid, description: 'The participant, who stays the same' }),
+    mvUid: Type.Optional({ ...mvUid, description: 'The participant, who cannot be replaced' }),
   },
 )
 export type ParticipationReplacement = Static<typeof ParticipationReplacement>

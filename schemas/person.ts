@@ -31,7 +31,7 @@ const mayBeNull = {
 }
 
 /**
- * What is told about a person, be it the user or one of their relations.
+ * What is stored about a person, be it the user or one of their relations.
  * @see Resources and their fields, Relation
  */
 export const personFields = { ...mayBeNull, name: Name }
@@ -53,23 +53,19 @@ const picture = nullable(
   }),
 )
 
-export const Person = closed(
-  'Person',
-  'A person: name, picture and, unless a connection reads it, the rest',
-  {
-    id,
-    picture,
-    name: Name,
-    ...optional(mayBeNull),
-  },
-)
+export const Person = closed('Person', 'A person; a connection sees the name and the picture only', {
+  id,
+  picture,
+  name: Name,
+  ...optional(mayBeNull),
+})
 export type Person = Static<typeof Person>
 
 export const PersonUpdate = closed('PersonUpdate', 'A complete person; what is left out becomes null', {
   ...personInput,
   id: Type.Optional(Type.String({ ...id, description: "The user's id, as in the path" })),
   picture: Type.Optional(
-    Type.Unsafe<string | null>({ ...picture, description: 'Not looked at: pictures are uploaded' }),
+    Type.Unsafe<string | null>({ ...picture, description: 'Ignored: pictures are uploaded' }),
   ),
 })
 export type PersonUpdate = Static<typeof PersonUpdate>

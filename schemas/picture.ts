@@ -4,7 +4,7 @@ import { PictureTypeEnum } from './enum.ts'
 
 export const Picture = closed(
   'Picture',
-  "A person's picture as it is kept: without metadata, fit for a screen",
+  "A person's picture as it is stored: without metadata, sized for a screen",
   {
     href: Type.String({ description: 'Path of the picture', examples: ['/profile/n4Fq2LxT0a/picture'] }),
     type: PictureTypeEnum,

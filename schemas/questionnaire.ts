@@ -18,7 +18,7 @@ const language = Type.String({ pattern: '^[a-z]{2}$', description: 'Language (IS
 
 export const questionnaireLanguage = Type.Optional({
   ...language,
-  description: 'Language (ISO 639-1); one that is there when left out or not there',
+  description: 'Language (ISO 639-1); another one when it is left out or not available',
 })
 
 const version = line('Version of the texts', '1.0')
@@ -29,18 +29,18 @@ const packId = Type.String({
 })
 const licensed = Type.Boolean({ description: 'Whether these are the licensed texts', examples: [false] })
 const notice = text(
-  'What has to be told about the texts: whose they are',
+  'The notice to show with the texts: whose they are',
   'Neutral labels of the service',
   2000,
 )
-const title = line('What stands above it', 'How you look after your diabetes')
+const title = line('Its title', 'How you look after your diabetes')
 const number = Type.Integer({ minimum: 1, maximum: 16, description: 'Number of the item', examples: [1] })
 const label = text('The text of the item', 'Checking glucose', 2000)
 
 const scale = Type.Array(
   Type.Object(
     {
-      value: Type.Integer({ minimum: 0, maximum: 6, description: 'What the option counts', examples: [0] }),
+      value: Type.Integer({ minimum: 0, maximum: 6, description: 'The value of the option', examples: [0] }),
       label: line('The text of the option', 'Not at all'),
     },
     open,
@@ -57,8 +57,8 @@ export const TextPack = closed('TextPack', 'The texts of a questionnaire in one 
   licensed,
   notice,
   title,
-  recallPeriod: line('Which time it is about', 'The past 8 weeks'),
-  instruction: Type.Optional(text('What stands before the items', undefined, 2000)),
+  recallPeriod: line('The period that it is about', 'The past 8 weeks'),
+  instruction: Type.Optional(text('The instruction before the items', undefined, 2000)),
   scale,
   notRequired: Type.Optional(line('The option for what the treatment does not require')),
   pages: Type.Array(
@@ -93,8 +93,11 @@ const item = Type.Object(
     number,
     code: Type.String({ description: 'Code of the item', examples: ['dsmq-1'] }),
     label,
-    required: Type.Boolean({ description: 'Without it there is no score at all', examples: [false] }),
-    allowNotRequired: Type.Boolean({ description: 'Whether it can be not required', examples: [true] }),
+    required: Type.Boolean({ description: 'Whether there is no score without it', examples: [false] }),
+    allowNotRequired: Type.Boolean({
+      description: 'Whether it may be answered as not required',
+      examples: [true],
+    }),
     scale: Type.Unsafe<Static<typeof scale> | null>({
       ...scale,
       type: ['array', 'null'],
@@ -107,7 +110,7 @@ const item = Type.Object(
 
 export const QuestionnaireDefinition = closed(
   'QuestionnaireDefinition',
-  'A questionnaire for programs that show it: texts, options, and where the answers go',
+  'The definition of a questionnaire: texts, options, and where to send the answers',
   {
     id: Type.String({ description: 'Which questionnaire it is', examples: ['dsmq'] }),
     version,
@@ -123,9 +126,13 @@ export const QuestionnaireDefinition = closed(
         duration: Type.String({ description: 'The same for programs (ISO 8601)', examples: ['P8W'] }),
         label: line('In words', 'The past 8 weeks'),
       },
-      { ...open, description: 'Which time it is about' },
+      { ...open, description: 'The period that it is about' },
     ),
-    instruction: orNull('string', 'What stands before the items', 'How far does each of these apply to you?'),
+    instruction: orNull(
+      'string',
+      'The instruction before the items',
+      'How far does each of these apply to you?',
+    ),
     scale,
     notRequired: Type.Unsafe<{ value: 'NR'; label: string } | null>({
       type: ['object', 'null'],
@@ -141,7 +148,7 @@ export const QuestionnaireDefinition = closed(
       Type.Object(
         {
           id: Type.String({ description: 'Id of the page', examples: ['page-1'] }),
-          title: line('What stands above it', 'Questions 1 to 4'),
+          title: line('Its title', 'Questions 1 to 4'),
           items: Type.Array(item, { description: 'Its items' }),
         },
         open,
@@ -152,13 +159,12 @@ export const QuestionnaireDefinition = closed(
       {
         method: Type.String({ description: 'How the answers are sent', examples: ['POST'] }),
         hrefTemplate: Type.String({
-          description: 'Where to, as a URI template',
+          description: 'Where they are sent, as a URI template',
           examples: ['/ehr/{ehrId}/procedure/dsmq'],
         }),
         contentType: Type.String({ description: 'Media type', examples: ['application/json'] }),
         body: Type.Record(Type.String(), Type.String(), {
-          description:
-            'What is sent; what stands in braces is to be filled in, the answers in the order of the items',
+          description: 'The body to send; fill in what is in braces, the answers in the order of the items',
           examples: [{ carePlanId: '{carePlanId}', timestamp: '{timestamp}', answers: '{answers}' }],
         }),
       },

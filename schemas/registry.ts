@@ -17,7 +17,7 @@ addFormats.default(ajv)
 ajv.addFormat('language-tag', isLanguageTag)
 
 /**
- * Days and moments of the years 1 to 9999, in UTC: what lies outside could not be written in these formats again.
+ * Days and moments of the years 1 to 9999, in UTC: anything else could not be written in these formats again.
  * A leap second is no moment that can be kept and compared.
  */
 for (const format of ['date', 'date-time'] as const) {
@@ -29,11 +29,19 @@ for (const format of ['date', 'date-time'] as const) {
 const compiled = new Map<string, Check>()
 
 /**
- * Compiles a schema, once and when the module is loaded: a faulty one stops the start. Names (`$id`) are for the
- * documentation: without them a named schema may stand inside any number of others.
- * @throws Error when the schema itself is wrong
+ * Compiles a schema, once and when it is needed: all of them together take a good part of a start. That each one can be
+ * compiled is what tests show. Names (`$id`) are for the documentation: without them a named schema may stand inside
+ * any number of others.
  */
 export function checkOf(schema: TSchema): Check {
+  let check: Check | undefined
+  return (value) => {
+    check ??= compiledOf(schema)
+    return check(value)
+  }
+}
+
+function compiledOf(schema: TSchema): Check {
   const text = JSON.stringify(schema, (key, value) => (key === '$id' ? undefined : value))
   const check = compiled.get(text) ?? compile(text)
   compiled.set(text, check)

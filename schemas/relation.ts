@@ -44,10 +44,10 @@ export const RelationUpdate = closed('RelationUpdate', 'A complete relation; wha
 })
 export type RelationUpdate = Static<typeof RelationUpdate>
 
-export const RelationQuestion = closed('RelationQuestion', 'Which relation is asked about', {
+export const RelationQuestion = closed('RelationQuestion', 'The relation in question', {
   relationId: relationId('Id of the relation, with or without `party:relation:`'),
 })
 
 export const RelationAnswer = closed('RelationAnswer', 'Whether it is a relation of the user', {
-  owns: Type.Boolean({ description: 'Whether it is', examples: [true] }),
+  owns: Type.Boolean({ description: 'Whether the relation belongs to the person', examples: [true] }),
 })

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 export const CarePlanSettings = Type.Unsafe<Record<string, unknown>>({
   $id: 'CarePlanSettings',
   type: 'object',
-  description: 'Whatever a client keeps of a care plan, in 64 KB of JSON',
+  description: 'Whatever clients keep for a care plan, in at most 64 KB of JSON',
   additionalProperties: true,
   examples: [{ 'chart.range': 30, reminders: { morning: true } }],
 })

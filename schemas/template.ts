@@ -43,7 +43,7 @@ export interface ArchetypeNode {
   children: ArchetypeNode[]
 }
 
-/** The tree is as deep as the archetype, so its nodes are told in words. */
+/** The tree is as deep as the archetype, so its nodes are described in prose. */
 const tree = Type.Unsafe<ArchetypeNode>({
   type: 'object',
   description:

@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
+import { articled } from './common.ts'
 
 /** One thing that is wrong with a value: where, by which rule, in words. */
 export interface Violation {
@@ -8,6 +9,9 @@ export interface Violation {
   code: string
   /** What would be right: 'must be a number'. */
   message: string
+  /** In a text of several lines: where, counted from 1. */
+  line?: number
+  column?: number
 }
 
 /** What ajv found, as sentences; an object with a sentence of its own (a Date) is one violation. */
@@ -39,14 +43,26 @@ function violationOf(error: ErrorObject): Violation {
   }
 }
 
+/** What is easily forgotten of it. */
+const FORMATS: Readonly<Record<string, string>> = {
+  date: 'must be a day, such as 2026-03-01',
+  'date-time': 'must be a time with its offset, such as 2026-03-01T08:30:00+01:00 (no leap second)',
+}
+
 function sentence({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case 'type':
-      return `must be ${/^[aeio]/.test(params.type) ? 'an' : 'a'} ${[params.type].flat().join(' or ')}`
+      return `must be ${articled([params.type].flat().join(' or '))}`
     case 'enum':
       return `must be one of ${params.allowedValues.map(String).join(', ')}`
     case 'format':
-      return `must be a valid ${params.format}`
+      return FORMATS[params.format] ?? `must be a valid ${params.format}`
+    case 'minItems':
+    case 'maxItems':
+    case 'minProperties': {
+      const what = keyword === 'minProperties' ? 'properties' : 'items'
+      return `must have at ${keyword === 'maxItems' ? 'most' : 'least'} ${params.limit} ${what}`
+    }
     case 'minLength':
       return params.limit === 1 ? 'must not be empty' : `must have at least ${params.limit} characters`
     case 'maxLength':

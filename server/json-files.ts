@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { JsonFile } from '../schemas/json-file.ts'
 
 /**
- * The `*.json` files of a folder that the operator may name; what cannot be read is told by the file.
+ * The `*.json` files of a folder that the operator may name; what cannot be read is reported by file name.
  * @param variable which names the folder
  */
 export function jsonFilesIn(folder: string | undefined, variable: string): JsonFile[] {

@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   stopOn('SIGTERM', service)
   stopOn('SIGINT', service)
   await service.databaseLost
-  service.log.fatal('The embedded database has ended; the service cannot go on')
+  service.log.fatal('The embedded database has stopped; the service cannot continue')
   process.exit(1)
 }
 

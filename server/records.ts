@@ -8,6 +8,8 @@ import { Graphs } from '../records/charts/graphs.ts'
 import { Timelines } from '../records/charts/timeline.ts'
 import { makersOf } from '../records/ehrs/beginning/beginning.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
+import { containerJobs } from '../records/ehrs/removal/removal.ts'
+import { removalJobs } from '../records/ehrs/removal/removed.ts'
 import { Events } from '../records/events/events.ts'
 import { CLASS_NAMES, classKind, contents, MEASUREMENTS } from '../records/kinds.ts'
 import { ThresholdsOfPlans } from '../records/measurements/alerts/thresholds-of-plans.ts'
@@ -16,7 +18,11 @@ import { Compared } from '../records/measurements/compared.ts'
 import { AdverseReaction } from '../records/of-ehr/adverse-reaction.ts'
 import { Device } from '../records/of-ehr/device.ts'
 import { KnownRecords } from '../records/of-ehr/known-records.ts'
+import { Queries } from '../records/openehr/aql/queries.ts'
+import { StoredQueries } from '../records/openehr/aql/stored-queries.ts'
 import { Compositions } from '../records/openehr/compositions/compositions.ts'
+import { EhrStatuses } from '../records/openehr/ehr-status/ehr-statuses.ts'
+import { MeasuredCompositions } from '../records/openehr/measured/measured-compositions.ts'
 import { Templates } from '../records/openehr/templates/kept-templates.ts'
 import { ledger } from '../records/profiles/owner/ledger.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
@@ -27,8 +33,9 @@ import { checkpointsOf, removeEntriesBefore } from '../records/store/audit/check
 import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
 import { type Loop, periodically } from '../records/store/batching/periodically.ts'
 import { makeCollection, makeIndexes } from '../records/store/documents/indexes.ts'
+import { worksOf } from '../records/store/steps/under-way.ts'
 import { changesOf } from '../records/store/writing/history.ts'
-import { RecentRemovals } from '../records/store/writing/recent-removals.ts'
+import { RecentRemovals } from '../records/store/writing/removal/recent-removals.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { turnsOf } from '../records/store/writing/turns.ts'
 import type { Config } from './config/config.ts'
@@ -49,6 +56,9 @@ export interface RecordServices {
     | 'textPacks'
     | 'templates'
     | 'compositions'
+    | 'queries'
+    | 'storedQueries'
+    | 'ehrStatuses'
     | 'batches'
     | 'thresholds'
     | 'timelines'
@@ -60,17 +70,17 @@ export interface RecordServices {
 
 /** Opens the audit and what the path family keeps its records in, and makes their indexes. */
 export async function openRecords(
-  { client, db }: Pick<Connection, 'client' | 'db'>,
+  { client, db, underWay }: Pick<Connection, 'client' | 'db' | 'underWay'>,
   config: Pick<Config, 'auditKey' | 'auditDays' | 'carePlanTemplates' | 'textPacks'>,
   log: Log,
   sendMail: SendMail,
 ): Promise<RecordServices> {
   const clock = () => new Date()
-  const onFault = (err: unknown) => log.error({ err }, 'The heads of the audit could not be signed')
+  const onFault = (err: unknown) => log.error({ err }, 'The audit’s chain heads could not be signed')
   const audit = await openAudit({ db, key: config.auditKey, clock, onFault })
   const oldEntries = removeOldEntries(db, config, log)
   const records: Records = {
-    ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals() },
+    ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals(), underWay },
     tellOfPendingEhr: (mvUid, session) =>
       sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
   }
@@ -81,8 +91,7 @@ export async function openRecords(
   const events = new Events(records, carePlans.holders)
   const reactions = new KnownRecords(records, AdverseReaction, carePlans.holders)
   const devices = new KnownRecords(records, Device, carePlans.holders)
-  const templates = new Templates(records)
-  const openehr = { templates, compositions: new Compositions(records, templates) }
+  const openehr = openEhr(records, ehrs)
   const given = { events, reactions, devices }
   const charts = openCharts(records, carePlans.holders)
   const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
@@ -90,25 +99,58 @@ export async function openRecords(
   const registered = registeredRecords(records, carePlans.holders, kept)
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as Registered<TObject, string>
   const batches = new Batches(records, carePlans.holders, recordsOf)
-  const services = { ...own, batches, recordsOf: recordsOf as Services['recordsOf'] }
+  const services = {
+    ...{ ...own, queries: new Queries(records, MEASUREMENTS), batches },
+    recordsOf: recordsOf as Services['recordsOf'],
+  }
   const needed = [own.profiles, carePlans, ...Object.values(openehr), ...registered.values()].flatMap(
     (service) => service.indexes(),
   )
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()])
-  const changes = periodically(
-    SECOND_MS,
-    () => carePlans.participants.changeAccess(),
-    (err) => log.error({ err }, 'The access of participants could not be brought up to date'),
-  )
+  const running = await startRunning(records, underWay, carePlans, log)
   const close = async () => {
-    await changes.end()
+    await running.end()
     await oldEntries?.end()
     await audit.close()
   }
   return { records, services, close }
 }
 
-/** What is told of the measurements, and the limits within which they should lie. */
+/** What goes on by itself: works of several steps, and participations whose time comes or ends. */
+async function startRunning(
+  records: Records,
+  underWay: Connection['underWay'],
+  carePlans: CarePlans,
+  log: Log,
+): Promise<{ end(): Promise<void> }> {
+  const jobs = { ...removalJobs(records), ...containerJobs(records), ...carePlans.jobs }
+  const works = await underWay.serve(records, jobs, (err) =>
+    log.error({ err }, 'A work of several steps could not go on'),
+  )
+  const changes = periodically(
+    SECOND_MS,
+    () => carePlans.participants.changeAccess(),
+    (err) => log.error({ err }, 'The access of participants could not be updated'),
+  )
+  const end = async () => {
+    await changes.end()
+    await works.end()
+  }
+  return { end }
+}
+
+/** What is kept as openEHR has it. */
+function openEhr(records: Records, ehrs: Ehrs) {
+  const templates = new Templates(records)
+  const compositions = new Compositions(records, templates, new MeasuredCompositions(records, MEASUREMENTS))
+  return {
+    ...{ templates, compositions },
+    ehrStatuses: new EhrStatuses(records, ehrs),
+    storedQueries: new StoredQueries(records),
+  }
+}
+
+/** What is derived from the measurements, and the limits within which they should be. */
 function openCharts(records: Records, holders: Holders) {
   const timelines = new Timelines(records, holders, CLASS_NAMES.map(classKind))
   const thresholds = new ThresholdsOfPlans(records, holders, MEASUREMENTS)
@@ -134,7 +176,8 @@ async function makeCollections(
   db: Connection['db'],
   indexed: readonly [collection: string, indexes: IndexDescription[]][],
 ): Promise<void> {
-  const plain = [changesOf(db), checkpointsOf(db), turnsOf({ db }), makersOf({ db }), ledger({ db })]
+  const steps = worksOf({ db })
+  const plain = [changesOf(db), checkpointsOf(db), turnsOf({ db }), makersOf({ db }), ledger({ db }), steps]
   for (const { collectionName } of plain) await makeCollection(db, collectionName)
   for (const [collection, indexes] of indexed) {
     if (indexes.length === 0) await makeCollection(db, collection)

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { Express, RequestHandler } from 'express'
 import type { Db, MongoClient } from 'mongodb'
 import type ParseSdk from 'parse/node'
-import { classDefinitions, classIndexes } from '../cloud/class-definitions.ts'
+import { classDefinitions } from '../cloud/class-definitions.ts'
 import { defineLogin } from '../cloud/functions/login.ts'
 import { accountRoutes } from '../cloud/gate/accounts/routes.ts'
 import { createGate } from '../cloud/gate/gate.ts'
@@ -12,7 +12,6 @@ import { startParse } from '../cloud/parse-server/start.ts'
 import { registerFunctions, registerTriggers } from '../cloud/register.ts'
 import { mailboxOf } from '../records/accounts/user/user.ts'
 import { startUpkeep } from '../records/ehrs/upkeep.ts'
-import { type RateLimits, rateLimiter } from '../records/limits/rate-limits.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { linksOf } from './accounts/links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
@@ -21,6 +20,7 @@ import type { Config } from './config/config.ts'
 import { endAbandoned } from './database/abandoned.ts'
 import { type Connection, openConnection } from './database/connection.ts'
 import { openDatabase } from './database/database.ts'
+import { configuredRateLimits } from './limits/rate-limits.ts'
 import { parseMailAdapter } from './mail/parse-adapter.ts'
 import { openMailQueue, sendMailBy } from './mail/queue.ts'
 import { appName } from './mail/templates.ts'
@@ -98,12 +98,12 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
   loadParseServer().catch(() => {})
   const engine = await openDatabase(config)
   onStop(() => engine.close())
-  const database = await openConnection(engine.uri, metrics)
+  const database = await openConnection(engine.uri, metrics, config.instances === 'several')
   onStop(() => database.close())
   const { client, db } = database
   onStop(watchAbandoned(config, client, log))
 
-  const spend = await rateLimiter(db, rateLimits(config))
+  const spend = await configuredRateLimits(db, config)
   const mails = await openMailQueue(db, {
     ...{ transport: createTransport(config, log), spend, log, metrics },
     mailboxOf: (mvUid) => mailboxOf(db, mvUid),
@@ -154,20 +154,11 @@ const classFamilyParts = ({ open }: Config, records: Records, database: Connecti
   appName,
   routes: allowedRoutes,
   definitions: open ? [] : classDefinitions,
-  indexes: open ? [] : classIndexes,
   cloud: (Parse: typeof ParseSdk) => {
     registerFunctions(Parse)
     if (open) defineLogin(Parse)
     else registerTriggers(Parse, records, database)
   },
-})
-
-const rateLimits = (config: Config): RateLimits => ({
-  address: config.addressRate,
-  account: config.accountRate,
-  guardedAddress: config.loginAttempts,
-  guardedAccount: config.accountLoginAttempts,
-  shared: config.instances === 'several',
 })
 
 function listen(app: Express, { port, host }: Config): Promise<Server> {
@@ -184,10 +175,10 @@ function listen(app: Express, { port, host }: Config): Promise<Server> {
 /** In the words of whoever has to mend it. */
 function listeningFault(error: NodeJS.ErrnoException, { port, host }: Pick<Config, 'port' | 'host'>): Error {
   const why: Record<string, string> = {
-    EADDRINUSE: `PORT ${port} is taken by another program: end that one, or set PORT to another`,
-    EACCES: `PORT ${port} is not for this user: set PORT to one from 1024 on`,
-    EADDRNOTAVAIL: `HOST ${host} is no address of this machine: set HOST to one, or to 0.0.0.0 for all`,
-    ENOTFOUND: `HOST ${host} is not known: set HOST to an address of this machine`,
+    EADDRINUSE: `PORT ${port} is in use by another program: stop it, or set PORT to another port`,
+    EACCES: `PORT ${port} must not be opened by this user: set PORT to 1024 or higher`,
+    EADDRNOTAVAIL: `HOST ${host} is not an address of this machine: set HOST to one, or to 0.0.0.0 for all`,
+    ENOTFOUND: `HOST ${host} is unknown: set HOST to an address of this machine`,
   }
   return new Error(why[error.code ?? ''] ?? error.message, { cause: error })
 }

@@ -8,8 +8,8 @@ import {
   newPlace,
   PARTS,
   type Place,
+  readByPath,
   type Shown,
-  shownBy,
 } from './family-kinds.ts'
 import type { Patient } from './harness/care/patients.ts'
 import { assertError } from './harness/clients/class-client.ts'
@@ -61,7 +61,7 @@ describe('both families close', () => {
         const { createdAt: _, ...read } = (await byClass(patient).get(name, String(id)).expect(200)).body
         for (const [field, value] of Object.entries(read)) assert.deepEqual(body[field], value, field)
         assert.deepEqual([body.dueDate, body.notes], [undefined, undefined])
-        const { resource } = await shownBy(patient, name, place, String(id))
+        const { resource } = await readByPath(patient, name, place, String(id))
         assert.deepEqual(
           [
             resource?.status,
@@ -83,7 +83,7 @@ describe('both families close', () => {
         assertError(await closeByClass(id, { status: 'COMPLETED' }), 142, /closed/)
         // The whole object may be sent back, and what is closed may still be corrected.
         await closeByClass(id, { ...read, outcome: 'Moved away' }).expect(200)
-        assert.equal((await shownBy(patient, name, place, String(id))).resource?.version, 3)
+        assert.equal((await readByPath(patient, name, place, String(id))).resource?.version, 3)
       })
 
       const one: Record<string, (id: unknown, status: Status) => PromiseLike<{ status: number }>> = {
@@ -103,7 +103,7 @@ describe('both families close', () => {
           ])
           const won = answers.map((answer) => answer?.status === 200)
           assert.equal(won.filter(Boolean).length, 1, JSON.stringify(answers.map((answer) => answer?.status)))
-          const { resource } = await shownBy(patient, name, place, String(id))
+          const { resource } = await readByPath(patient, name, place, String(id))
           const status = won[0] ? 'COMPLETED' : 'CANCELLED'
           assert.deepEqual([resource?.status, resource?.outcome, resource?.version], [status, status, 2])
           assert.deepEqual(await changesOf(id), [

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ClassName, classes, classKind } from '../records/kinds.ts'
 import { fromPath, pathName } from '../schemas/forms/fields.ts'
+import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
 import {
   addition,
   exampleBody,
@@ -12,9 +13,8 @@ import {
   placeOf,
   SHARED,
   unlike,
-} from './harness/care/examples.ts'
-import { newGoal, newPatient, newPlan, type Patient } from './harness/care/patients.ts'
-import { TRIED } from './harness/care/tried.ts'
+} from './harness/care/samples/examples.ts'
+import { SAMPLED_KINDS } from './harness/care/samples/kinds-of-each-shape.ts'
 import { classesOf, moment } from './harness/clients/class-client.ts'
 import { type Answer, ok } from './harness/clients/path-client.ts'
 import type { Person } from './harness/people/people.ts'
@@ -73,7 +73,7 @@ function kindOf(name: ClassName): Kind {
 export const kinds = Object.fromEntries(SHARED.map((name) => [name, kindOf(name)])) as Record<ClassName, Kind>
 
 export type KindName = ClassName
-export const KIND_NAMES = SHARED.filter((name) => TRIED.includes(name))
+export const KIND_NAMES = SHARED.filter((name) => SAMPLED_KINDS.includes(name))
 /** Those with a status. */
 export const PARTS = ['CarePlan', 'Goal', 'Task'] as const
 
@@ -123,7 +123,7 @@ export async function createByClass(who: Person, name: KindName, place: Place): 
 }
 
 /** The record as the path family shows it: a task stands in its goal, an EHR in the list. */
-export async function shownBy(
+export async function readByPath(
   who: Person,
   name: KindName,
   place: Place,

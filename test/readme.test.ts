@@ -37,8 +37,9 @@ describe('the tour of the README', function suite() {
     assert.match(stdout, /"action":"update","type":"Task"/)
     assert.match(stdout, /"title":"Blood pressure 185\/112 mmHg: Hypertension grade 3"/)
     assert.match(stdout, /"group":"alerts","type":"point"/)
-    assert.match(stdout, /"stats":\{"min":124,"max":185,"mean":136.7143,"last":124\}/)
+    assert.match(stdout, /"stats":\{"min":124,"max":185,"mean":136.7143,"last":\{"x":\d+,"y":124\}\}/)
     assert.match(stdout, /"systolic_blood_pressure":\{"value":185,"unit":"mmHg"\}/)
+    assert.match(stdout, /"rows":\[\["2026-11-14T07:00:00.000Z",185\]/)
   })
 
   it('works with the Parse JavaScript SDK', async () => {

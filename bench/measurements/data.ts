@@ -1,7 +1,12 @@
 import { type Collection, type Db, MongoClient } from 'mongodb'
 import { ehrPermissions, planPermissions, planRole } from '../../records/ehrs/rights/access.ts'
+import { BloodPressure } from '../../records/measurements/kinds/blood-pressure.ts'
 import { newId } from '../../records/store/documents/ids.ts'
-import { type ParseDocument, storedPermissions } from '../../records/store/documents/parse-format.ts'
+import {
+  type ParseDocument,
+  parseFormat,
+  storedPermissions,
+} from '../../records/store/documents/parse-format.ts'
 
 const PEOPLE = 1_000
 /** Of these people the nurse sees the plan. */
@@ -20,25 +25,27 @@ export interface Patient {
 }
 
 /**
- * Registers that many blood pressures of 1,000 people through the driver, in Parse's format: the first person's are the
- * patient's who asks, and 500 of the plans are open to a nurse.
+ * Registers that many blood pressures of these people through the driver, in Parse's format, with all that the product
+ * derives, but without history and audit: the first person's are the patient's who asks, and 500 of the plans are open
+ * to a nurse.
  */
 export async function load(
   uri: string,
   asks: { userId: string; nurseId?: string },
   items: number,
+  people = PEOPLE,
 ): Promise<Patient> {
   const client = await MongoClient.connect(uri)
   const db = client.db()
-  const people = Array.from({ length: PEOPLE }, (_, i) => ({
+  const all = Array.from({ length: people }, (_, i) => ({
     userId: i === 0 ? asks.userId : newId(),
     ehrId: newId(),
     carePlanId: newId(),
   }))
-  await insert(db, 'Ehr', people.map(ehrOf))
-  await insert(db, 'CarePlan', people.map(planOf))
-  if (asks.nurseId) await nurse(db, asks.nurseId, people.slice(0, NURSED))
-  const filled = people.slice(0, Math.min(PEOPLE, Math.max(1, items / FEWEST)))
+  await insert(db, 'Ehr', all.map(ehrOf))
+  await insert(db, 'CarePlan', all.map(planOf))
+  if (asks.nurseId) await nurse(db, asks.nurseId, all.slice(0, NURSED))
+  const filled = all.slice(0, Math.min(people, Math.max(1, items / FEWEST)))
   for (let i = 0; i < items; i += STEP) {
     process.stderr.write(`\r${i} of ${items} blood pressures`)
     const some = Array.from({ length: Math.min(STEP, items - i) }, (_, at) => {
@@ -49,7 +56,7 @@ export async function load(
   }
   process.stderr.write('\n')
   await client.close()
-  return people[0] as Patient
+  return all[0] as Patient
 }
 
 const insert = (db: Db, collection: string, documents: ParseDocument[]) =>
@@ -79,18 +86,23 @@ const planOf = (patient: Patient) =>
     planPermissions(headOf(patient), patient.carePlanId),
   )
 
+const format = parseFormat(BloodPressure.schema)
+
+/** Of every person all values. */
+const mixed = (i: number): number => Math.floor(i / PEOPLE) * 31 + i * 7919
+
+/** As the product would have stored it. */
+function measuredIn({ ehrId, carePlanId }: Patient, i: number): Record<string, unknown> {
+  const sent = {
+    ...{ ehrId, carePlanId, timestamp: new Date(START + i * MINUTE_MS).toISOString() },
+    ...{ systolic: 100 + (mixed(i) % 80), systolicUnit: 'mm[Hg]' },
+    ...{ diastolic: 60 + (mixed(i) % 30), diastolicUnit: 'mm[Hg]' },
+  }
+  return format.toStored({ ...sent, ...BloodPressure.rules.derived?.(sent) } as never)
+}
+
 const pressureOf = (patient: Patient, i: number) => ({
-  ...document(
-    newId(),
-    {
-      ...{ ehrId: patient.ehrId, carePlanId: patient.carePlanId },
-      timestamp: new Date(START + i * MINUTE_MS),
-      ...{ systolic: 100 + ((i * 7919) % 80), systolicUnit: 'mm[Hg]' },
-      ...{ diastolic: 60 + ((i * 7919) % 30), diastolicUnit: 'mm[Hg]' },
-      warnings: [],
-    },
-    planPermissions(headOf(patient), patient.carePlanId),
-  ),
+  ...document(newId(), measuredIn(patient, i), planPermissions(headOf(patient), patient.carePlanId)),
   _created_at: new Date(START + i * MINUTE_MS),
 })
 

@@ -2,19 +2,32 @@
  * Measurements by both families with auditing on, at ever more blood pressures of 1,000 people. In the path family one
  * is stored, and a hundred are listed and stored at once, beside (A) a handler written by hand and (B) a bare Parse
  * Server, all on one engine; in the class family 24 clients store in one plan, beside (B), and ask what an SDK's client
- * asks first, one client at a time. Not alike are the writes: ours keep a history and an audit.
+ * asks first, one client at a time. Timeline and graph are those of one EHR with a hundred thousand. Not alike are the writes: ours keep a history and an audit.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
-import { compare, databaseUri, type Figures, get, type Side, send, signIn, stopSide } from '../compare.ts'
+import {
+  compare,
+  databaseUri,
+  type Figures,
+  get,
+  type Side,
+  send,
+  signIn,
+  stopSide,
+} from '../frame/compare.ts'
 import { startExpressSide } from '../peers/express-side.ts'
 import { account, signUp, startParseSide } from '../peers/parse-side.ts'
 import { load, type Patient } from './data.ts'
 
 const BATCH = 1_000
+/** Minutes: when nothing else was measured. */
+const BEFORE = -1_000_000
+/** The points of one EHR. */
+const CHARTED = 100_000
 
 /** The least that ours is to reach of another's rate, by workload; and the most milliseconds, half of the time. */
 const aims: Record<string, { of?: [side: number, ratio: number]; p50?: number }> = {
@@ -77,10 +90,7 @@ const questions = ({ ehrId, carePlanId }: Patient): Record<string, Request> => {
 
 type Table = Map<string, Figures[]>
 
-const answers = async (side: Side, path: string): Promise<boolean> =>
-  (await fetch(side.url + path, { headers: side.headers })).ok
-
-/** The path family beside the handler; batch, timeline and graph by ourselves. */
+/** The path family beside the handler, batches by themselves. */
 async function pathFamily(side: Side, express: Side, patient: Patient, theirs: Patient): Promise<Table> {
   const ours = byPath(side, '/ehr', patient)
   const sides = [ours, byPath(express, `/med/${theirs.userId}`, theirs)]
@@ -93,22 +103,38 @@ async function pathFamily(side: Side, express: Side, patient: Patient, theirs: P
   const batch = () => ({
     items: Array.from({ length: BATCH }, () => ({
       ...{ kind: 'bloodpressure', carePlanId: patient.carePlanId },
-      ...pressure(1_000_000 + sent++),
+      ...pressure(BEFORE - sent++),
     })),
   })
   // What was stored before is only looked up.
   const setupRequest = (request: Request) => ({ ...request, body: JSON.stringify(batch()) })
-  const alone: Record<string, Request[]> = {
-    [`batch of ${BATCH}`]: [{ ...send('POST', `${at}/procedure/batch`, {}), setupRequest }],
+  const onResponse = (status: number, body: string) => {
+    if (!body.includes(`"stored":${BATCH},`)) throw new Error(`${status}: not all of a batch were stored`)
   }
-  const shown = { 'timeline of 100': `${at}/summary/timeline?limit=100`, medgraph: `${at}/summary/medgraph` }
-  for (const [name, path] of Object.entries(shown))
-    if (await answers(side, path)) alone[name] = [get(path)]
-    else process.stdout.write(`${name}: there is no such operation\n`)
-  const workloads = Object.entries(alone).map(
-    ([name, requests]) => [name, { requests: () => requests, connections: 4, warmUp: 8 }] as const,
+  const requests = [{ ...send('POST', `${at}/procedure/batch`, {}), setupRequest, onResponse }]
+  const batches = { [`batch of ${BATCH}`]: { requests: () => requests, connections: 4, warmUp: 8 } }
+  return new Map([...table, ...(await compare([ours], batches))])
+}
+
+/** A page of the timeline and the graph of one EHR with that many points, for one client. */
+async function charts(points: number): Promise<Table> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
+  const engine = await startEmbeddedMongo({ dataDir })
+  const ours = await startParseSide('ours', '../server/main.js', engine.uri)
+  const { ehrId } = await load(databaseUri(engine.uri, 'ours'), ours, points, 1)
+  ours.headers = { 'Content-Type': 'application/json' }
+  await signIn(ours, '/auth/login/password', account)
+  process.stdout.write(`\none EHR with ${points} blood pressures: `)
+  const path = `/ehr/${ehrId}/summary`
+  const shown = { 'timeline of 100': `${path}/timeline?limit=100`, medgraph: `${path}/medgraph` }
+  const workloads = Object.entries(shown).map(
+    ([name, one]) => [name, { requests: () => [get(one)], connections: 1, warmUp: 50 }] as const,
   )
-  return new Map([...table, ...(await compare([ours], Object.fromEntries(workloads)))])
+  const table = await compare([ours], Object.fromEntries(workloads))
+  await stopSide(ours)
+  await engine.stop()
+  rmSync(dataDir, { recursive: true, force: true })
+  return table
 }
 
 async function classFamily(side: Side, parse: Side, patient: Patient, theirs: Patient): Promise<Table> {
@@ -182,6 +208,7 @@ export async function measurements(sizes: string): Promise<void> {
   const numbers = sizes.split(',').map(Number)
   if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % 1000 === 0))
     throw new RangeError('--items takes multiples of 1000 from 1000 to 2000000, separated by commas')
+  writeAims(await charts(CHARTED))
   const all: Table[] = []
   for (const items of numbers) {
     const table = await measured(items)

@@ -1,5 +1,5 @@
 import { newId } from '../../records/store/documents/ids.ts'
-import { databaseUri, post, type Side, startSide } from '../compare.ts'
+import { databaseUri, post, type Side, startSide } from '../frame/compare.ts'
 import { account } from './parse-side.ts'
 
 /** A service written by hand, in the database `express`, and a user of it who is not logged in yet. */

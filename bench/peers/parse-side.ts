@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
-import { databaseUri, post, type Side, startSide } from '../compare.ts'
+import { databaseUri, post, type Side, startSide } from '../frame/compare.ts'
 
 const keys = {
   APPLICATION_ID: 'bench-application-id',

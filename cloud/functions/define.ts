@@ -6,7 +6,7 @@ import { invalid, requireAll } from '../request/refusals.ts'
 
 interface Calculation<S extends TObject> {
   params: S
-  /** What the schema cannot say about the parameters; asked when they fulfil the schema. */
+  /** Rules about the parameters that the schema cannot express; checked when they fulfil the schema. */
   violations(params: Static<S>): Violation[]
   calculate(params: Static<S>): unknown
 }

@@ -1,13 +1,12 @@
 import type { RequestHandler, Response } from 'express'
 import { waitsFor } from '../../records/ehrs/agreement.ts'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
-import { isOutage } from '../../records/store/documents/outage.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 import { hurry, sharedSchema } from '../parse-server/adapter/request-database.ts'
 
 import { isOfAccounts } from './accounts/routes.ts'
 import { auditAnswer } from './audit/audit-answer.ts'
-import { askedBy, checkNames } from './audit/records-request.ts'
+import { checkNames, recordsRequestOf } from './audit/records-request.ts'
 
 import { distinctValues } from './query/distinct.ts'
 import { checkListFields, type ListQuery, readListQuery, readObjectQuery } from './query/list-query.ts'
@@ -23,7 +22,8 @@ import {
   partsOf,
   plainPath,
   type RequestPart,
-} from './request/part.ts'
+} from './request/request-parts.ts'
+import { answerTrouble } from './response/answer.ts'
 import { timeFor } from './response/deadline.ts'
 import { isAllowed, isOpenToAll } from './routes.ts'
 import { checkAccount, checkChangedAccount } from './write/account.ts'
@@ -62,17 +62,17 @@ export function createGate({ open, records, spend, accounts }: GateParts): Reque
       for (const part of parts) await checkWrite(req, part)
       const queries = await readQueries(req, parts, serves)
       if (!open) {
-        const asked = parts.map(askedBy)
-        checkNames(asked)
+        const requests = parts.map(recordsRequestOf)
+        checkNames(requests)
         await letRemove(req, records)
-        auditAnswer(req, res, asked, records)
+        auditAnswer(req, res, requests, records)
       }
       if (queries[0]?.distinct !== undefined)
         res.json(await distinctValues(req, parts[0]?.className ?? '', queries[0]))
       else if (open) next()
       else accounts(request, res, next)
     } catch (error) {
-      if (isOutage(error)) return void res.status(503).json({})
+      if (answerTrouble(error, res)) return
       if (!(error instanceof Refusal)) return next(error)
       if (error.status === 405) res.set('Allow', 'POST')
       res.status(error.status).json({ code: error.code, error: error.message })
@@ -106,7 +106,7 @@ function admit(
   if (!open && !parts.every(({ path }) => isAllowed(path)))
     throw new Refusal(400, code.forbidden, 'Permission denied')
   if (!open && !isMaster && isBatch(req) && parts.some(isOfAccounts))
-    throw new Refusal(400, code.forbidden, 'A request about an account stands alone, not in a batch.')
+    throw new Refusal(400, code.forbidden, 'A request about an account must not be part of a batch.')
   if (!parts.every(({ className }) => className === undefined || serves(className)))
     throw new Refusal(400, code.forbidden, 'There is no such class')
   if (plainPath(req.path) === '/login') keepOutOfUrl(req)

@@ -1,7 +1,7 @@
 import type { Express, RequestHandler } from 'express'
 import type { Logger } from 'pino'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
-import { plainPath, type RequestPart } from './request/part.ts'
+import { plainPath, type RequestPart } from './request/request-parts.ts'
 import { answerUnhandled, speakErrors } from './response/answer.ts'
 import { startDeadline } from './response/deadline.ts'
 

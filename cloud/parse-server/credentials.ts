@@ -118,7 +118,7 @@ function dataOf({ email, password, name, language, username, termsVersion, invit
 function signUpFault(error: unknown): unknown {
   const taken = codeOf(error) === code.usernameTaken || codeOf(error) === code.emailTaken
   if (!taken) return policyFault(error)
-  return new ServiceError('Conflict', { detail: 'The address has an account already.', cause: error })
+  return new ServiceError('Conflict', { detail: 'The address already has an account.', cause: error })
 }
 
 /** An empty name or password is a wrong one. */
@@ -144,5 +144,5 @@ function resetFault(error: unknown): unknown {
 
 const violationOf = (message: string) =>
   /same as last/.test(message)
-    ? { path: 'newPassword', code: 'password-used-before', message: 'was used lately' }
+    ? { path: 'newPassword', code: 'password-used-before', message: 'was used recently' }
     : { path: 'newPassword', code: 'password-refused', message: `is refused: ${message.replace(/\.$/, '')}` }

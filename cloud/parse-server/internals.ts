@@ -1,7 +1,7 @@
 import type Parse from 'parse/node'
+import type { WriteAnswers } from './adapter/full-responses.ts'
 import type { ToObject } from './adapter/read-once.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
-import type { WriteAnswers } from './adapter/whole-answers.ts'
 
 /**
  * Parse Server's modules, among them those that its package does not offer. They take half a second to load: the
@@ -38,7 +38,7 @@ export interface Apps {
   get(id: unknown): unknown
 }
 
-/** What a path inside a batch is to the routes. @throws Parse.Error for one that lies outside of the mount */
+/** The path by which a part of a batch is routed. @throws Parse.Error for one outside of the mount */
 type RoutablePaths = (
   batchUrl: string,
   serverURL: string,

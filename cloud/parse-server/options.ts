@@ -1,5 +1,4 @@
 import type { RequestHandler } from 'express'
-import type { IndexDescription } from 'mongodb'
 import type Parse from 'parse/node'
 import type { Logger } from 'pino'
 import { sessionLengthSeconds } from '../../records/accounts/login/sessions.ts'
@@ -26,8 +25,6 @@ export interface ParseParts {
   databaseAdapter: unknown
   emailAdapter: unknown
   definitions: readonly object[]
-  /** The indexes of the classes, beside those that Parse Server makes by itself. */
-  indexes: readonly [className: string, IndexDescription[]][]
   /** Declares triggers and functions; the database is open by then. */
   cloud: (parse: typeof Parse) => void | Promise<void>
   gate: RequestHandler
@@ -95,7 +92,7 @@ const noFiles = {
 }
 
 function refuseFile(): Promise<never> {
-  return Promise.reject(new Error('The class family keeps no files'))
+  return Promise.reject(new Error('The class family does not store files'))
 }
 
 function identity(config: ParseConfig, publicUrl: string) {
@@ -191,7 +188,7 @@ function silence(log: Logger) {
   }
 }
 
-/** A refusal that the client is told about, unlike code 1, "internal server error". */
+/** A refusal that the client may see, unlike code 1, "internal server error". */
 function isClientError(error: unknown): boolean {
   const code = (error as { code?: unknown } | undefined)?.code
   return typeof code === 'number' && code !== 1 && !(error as Error).name.startsWith('Mongo')

@@ -23,7 +23,6 @@ export async function startParse(
   knowByText(apps)
   const options = parseOptions(config, publicUrl, log, { ...parts, databaseAdapter: adapter })
   const parse = ParseServer(options as never)
-  for (const [className, indexes] of parts.indexes) await makeIndexes(db.collection(className), indexes)
   await parse.start()
   if (!config.open) await verifySchema(parse.config.databaseController, parts.definitions)
   await indexSessions(db)

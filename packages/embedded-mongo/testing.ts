@@ -8,6 +8,7 @@ import { startEmbeddedMongo } from './index.ts'
 export interface Engine {
   dataDir: string
   uri: string
+  pid: number
   client: MongoClient
   db: Db
   /** kill -9: nothing is flushed, nothing is closed. The directory stays. */
@@ -64,8 +65,17 @@ export async function threeThings({ db }: Engine): Promise<Collection> {
   return things
 }
 
+/** So many documents that a command on all of them takes a while, and nothing else in the database. */
+export async function manyThings({ db }: Engine, count: number): Promise<Collection> {
+  await db.dropDatabase()
+  const things = db.collection('things')
+  const one = (_: unknown, i: number) => ({ _id: i as never, i, group: i % 100, text: 'x' })
+  await things.insertMany(Array.from({ length: count }, one))
+  return things
+}
+
 async function open(dataDir: string) {
   const server = await startEmbeddedMongo({ dataDir })
   const client = new MongoClient(server.uri, { serverSelectionTimeoutMS: 1000 })
-  return { server, handles: { uri: server.uri, client, db: client.db('test') } }
+  return { server, handles: { uri: server.uri, pid: server.pid, client, db: client.db('test') } }
 }

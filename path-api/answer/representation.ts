@@ -4,7 +4,19 @@ import type { Static, TObject, TProperties } from '@sinclair/typebox'
 export function fieldsOf<P extends TProperties>(properties: P, record: object): Static<TObject<P>> {
   const stored = record as Record<string, unknown>
   const fields: Record<string, unknown> = {}
-  for (const [name, schema] of Object.entries(properties))
-    fields[name] = stored[name] ?? schema.default ?? null
+  for (const [name, unset] of shapeOf(properties)) fields[name] = stored[name] ?? unset
   return fields as Static<TObject<P>>
+}
+
+type Shape = readonly (readonly [name: string, unset: unknown])[]
+
+/** By the schema's properties: a list asks for each of its rows. */
+const shapes = new WeakMap<TProperties, Shape>()
+
+function shapeOf(properties: TProperties): Shape {
+  const known = shapes.get(properties)
+  if (known) return known
+  const shape = Object.entries(properties).map(([name, schema]) => [name, schema.default ?? null] as const)
+  shapes.set(properties, shape)
+  return shape
 }

@@ -35,9 +35,9 @@ interface DsmqDefinition {
 interface DsmqOptions {
   ehrId: string
   carePlanId: string
-  /** Where the service is; the place that the script came from unless told. */
+  /** The address of the service; by default the one that the script came from. */
   baseUrl?: string | undefined
-  /** Two letters; the language of the page around it unless told. */
+  /** Two letters; by default the language of the page. */
   language?: string | undefined
   /** In place of the service's own. */
   definition?: DsmqDefinition | undefined

@@ -3,7 +3,7 @@ import { CLASS_NAMES, type ClassName, classes } from '../../records/kinds.ts'
 import { AcqParams } from '../../schemas/acq.ts'
 import { ConditionParams } from '../../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../../schemas/bmi.ts'
-import { closed } from '../../schemas/common.ts'
+import { articled, closed } from '../../schemas/common.ts'
 import { exampleOf } from './example.ts'
 import type { Json, SchemaCollector } from './schema-collector.ts'
 
@@ -22,30 +22,35 @@ const Removed = closed('ObjectRemoved', 'Nothing remains', {})
 const listOf = (item: TSchema) =>
   Type.Object(
     { results: Type.Array(item), count: Type.Optional(Type.Integer()) },
-    { description: 'The objects, and their count when it was asked' },
+    { description: 'The objects, and their count if it was requested' },
   )
 
 const filters = [
   ['where', 'Filter: a JSON condition', '{"status":"ACTIVE"}'],
-  ['order', 'Properties to sort by, with commas between; `-` before one turns it round', '-createdAt'],
-  ['limit', 'Objects at most: 100, at most 1000', '100'],
-  ['skip', 'Objects to leave out at the beginning', '0'],
-  ['distinct', 'Property whose different values are wanted', 'status'],
+  ['order', 'Properties to sort by, separated by commas; `-` before one sorts descending', '-createdAt'],
+  ['limit', 'Maximum number of objects: 100 by default, at most 1000', '100'],
+  ['skip', 'Number of objects to skip', '0'],
+  ['distinct', 'Property whose distinct values are returned', 'status'],
   ['count', '1: count the objects', '1'],
 ] as const
-const query = filters.map(([name, description, example]) => ({
-  name,
-  in: 'query',
-  description,
-  schema: { type: 'string', examples: [example] },
-}))
-const objectId = {
-  name: 'objectId',
-  in: 'path',
-  required: true,
-  description: 'Object id',
-  schema: { type: 'string' },
+const parameters: Record<string, Json> = {
+  ...Object.fromEntries(
+    filters.map(([name, description, example]) => [
+      name,
+      { name, in: 'query', description, schema: { type: 'string', examples: [example] } },
+    ]),
+  ),
+  objectId: {
+    name: 'objectId',
+    in: 'path',
+    required: true,
+    description: 'Object id',
+    schema: { type: 'string' },
+  },
 }
+const shared = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
+const query = filters.map(([name]) => shared(name))
+const objectId = shared('objectId')
 
 const Credentials = closed('ClassLogin', 'A name and its password', {
   username: Type.String({ description: 'Name of the user', examples: ['anna@example.org'] }),
@@ -62,7 +67,7 @@ const SignUp = closed('ClassSignUp', 'A new user', {
   ),
 })
 const currentPassword = Type.Optional(
-  Type.String({ description: 'The present password; not needed within 10 minutes of the login' }),
+  Type.String({ description: 'The current password; not needed within 10 minutes of the login' }),
 )
 const AccountChange = closed('ClassAccountChange', 'What is to change of the own account', {
   ...Type.Partial(Type.Omit(SignUp, ['termsAccepted'])).properties,
@@ -70,7 +75,7 @@ const AccountChange = closed('ClassAccountChange', 'What is to change of the own
 })
 const AccountProof = closed('ClassAccountProof', 'That it is the person', { currentPassword })
 const Done = closed('ClassDone', 'The same whether or not the address has an account', {})
-const Address = closed('ClassAddress', 'Whom to mail to', { email: SignUp.properties.email })
+const Address = closed('ClassAddress', 'The address to mail to', { email: SignUp.properties.email })
 const Session = Type.Object(
   {
     objectId: Type.String({ description: 'User id' }),
@@ -80,7 +85,7 @@ const Session = Type.Object(
 )
 const Result = Type.Object(
   { result: Type.Unknown() },
-  { $id: 'FunctionResult', description: 'What the function gives' },
+  { $id: 'FunctionResult', description: 'The result of the function' },
 )
 
 const byKeys = [{ applicationId: [], restApiKey: [] }]
@@ -95,12 +100,12 @@ interface ClassOperation {
   security?: Json[]
 }
 
-/** The class family's paths, for the document that describes both families. */
-export function classFamily(schemas: SchemaCollector): Record<string, Json> {
+/** The class family's paths and what they share, for the document that describes both families. */
+export function classFamily(schemas: SchemaCollector): Record<'paths' | 'responses' | 'parameters', Json> {
   const json = (schema: TSchema) => ({
     'application/json': { schema: schemas.collect(schema), example: exampleOf(schema) },
   })
-  const fault = { description: 'Refused', content: json(ClassError) }
+  const fault = { $ref: '#/components/responses/ClassRefusal' }
   const operationObject = ({
     takes,
     answers: [status, schema],
@@ -118,11 +123,16 @@ export function classFamily(schemas: SchemaCollector): Record<string, Json> {
       404: fault,
     },
   })
-  return Object.assign(
+  const paths = Object.assign(
     accountPaths(operationObject),
     ...CLASS_NAMES.map((name) => classPaths(name, operationObject)),
     functionPaths(operationObject),
   )
+  return {
+    paths,
+    responses: { ClassRefusal: { description: 'Refused', content: json(ClassError) } },
+    parameters,
+  }
 }
 
 type OperationObject = (about: ClassOperation) => Json
@@ -168,13 +178,13 @@ const accountPaths = (operationObject: OperationObject): Record<string, Json> =>
     parameters: [objectId],
     put: operationObject({
       operationId: 'changeUser',
-      summary: 'Change the own account; a new address counts once the link mailed to it is followed',
+      summary: 'Update your own account; a new address takes effect once the link mailed to it is followed',
       takes: AccountChange,
       answers: [200, Updated],
     }),
     delete: operationObject({
       operationId: 'deleteUser',
-      summary: 'Delete the own account with everything personal; EHRs stay',
+      summary: 'Delete your own account with all personal data; EHRs stay',
       takes: AccountProof,
       answers: [200, Removed],
     }),
@@ -201,8 +211,6 @@ const functions: Record<string, TSchema> = {
   acq: AcqParams,
   bloodPressureCondition: ConditionParams,
 }
-
-const articled = (name: string): string => `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`
 
 function classPaths(name: ClassName, operationObject: OperationObject): Record<string, Json> {
   const { stored, create, update } = classes[name]

@@ -48,8 +48,8 @@ const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/p
 const about = { method: 'get', access: 'public', source: 'ours', extra: true } as const
 
 /** The OpenAPI document at `/openapi.json`, and at `/docs` a page to read and try it. */
-export function documentation(openApi: object): Operation[] {
-  const document = JSON.stringify(openApi)
+export function documentation(openApi: () => object): Operation[] {
+  let document: string | undefined
   return [
     operation({
       ...about,
@@ -57,7 +57,10 @@ export function documentation(openApi: object): Operation[] {
       path: '/openapi.json',
       summary: 'The OpenAPI document',
       reply: [200, raw('application/json')],
-      handle: () => revalidated(document, 'application/json'),
+      handle: () => {
+        document ??= JSON.stringify(openApi())
+        return revalidated(document, 'application/json')
+      },
     }),
     operation({
       ...about,

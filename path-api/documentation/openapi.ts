@@ -10,7 +10,7 @@ import { exampleOf } from './example.ts'
 import { type Json, SchemaCollector } from './schema-collector.ts'
 
 const tags: [prefix: string, name: string, description: string][] = [
-  ['/auth/login', 'Login', 'Tokens: getting, renewing and checking them'],
+  ['/auth/login', 'Login', 'Tokens: logging in, renewing, verifying'],
   ['/auth', 'Accounts', 'Accounts: registration, activation, passwords, sessions'],
   ['/profile', 'Profile', 'Persons: addresses, contacts, relations, network'],
   ['/ehr', 'EHR data', 'Electronic health records, care plans and what is registered in them'],
@@ -31,17 +31,19 @@ Errors are problem documents (RFC 9457): \`code\` is for programs, \`errors\` na
 input. Single resources carry an ETag; send it as If-Match with a change and as If-None-Match with a repeated read.
 A POST with an Idempotency-Key may be repeated safely for 24 hours.
 
-What is offered below \`/ehr\` and below \`/med\` is the same: the same records under the same rules, and an id that one
-gave serves the other.`
+\`/ehr\` and \`/med\` give access to the same records under the same rules: an id from one is valid in the other.`
 
 /** The OpenAPI 3.1 document of both families, made from the table and the classes. */
 export function openApi(operations: readonly Operation[], version: string): Json {
   const schemas = new SchemaCollector()
+  const refusals: Json = {}
   const paths: Record<string, Json> = {}
   for (const operation of operations) {
-    paths[operation.path] = { ...paths[operation.path], [operation.method]: describe(operation, schemas) }
+    const described = describe(operation, schemas, refusals)
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: described }
   }
-  Object.assign(paths, classFamily(schemas))
+  const ofClasses = classFamily(schemas)
+  Object.assign(paths, ofClasses.paths)
   const used = new Set(Object.keys(paths).map(tagOf))
   return {
     openapi: '3.1.0',
@@ -56,7 +58,13 @@ export function openApi(operations: readonly Operation[], version: string): Json
       .filter(([, name], i) => used.has(name) && tags.findIndex(([, other]) => other === name) === i)
       .map(([, name, description]) => ({ name, description })),
     paths,
-    components: { schemas: schemas.named, examples: problemExamples(), parameters: headers, securitySchemes },
+    components: {
+      schemas: schemas.named,
+      responses: { ...refusals, ...ofClasses.responses },
+      examples: problemExamples(),
+      parameters: { ...headers, ...ofClasses.parameters },
+      securitySchemes,
+    },
   }
 }
 
@@ -89,7 +97,7 @@ const headers = {
   ),
 }
 
-function describe(operation: Operation, schemas: SchemaCollector): Json {
+function describe(operation: Operation, schemas: SchemaCollector, refusals: Json): Json {
   const { id, summary, path, access, body, limits } = operation
   return {
     operationId: id,
@@ -111,14 +119,14 @@ function describe(operation: Operation, schemas: SchemaCollector): Json {
             content: contentOf(body, schemas),
           },
         }),
-    responses: { ...success(operation, schemas), ...failures(operation, schemas) },
+    responses: { ...success(operation, schemas), ...failures(operation, schemas, refusals) },
   }
 }
 
 function descriptionOf({ description, access, source, extra }: Operation): string {
   const who = access === 'public' || access === 'optional' ? 'anyone' : rules[access].who
-  const origin = extra ? 'Beyond the specification' : 'Specification'
-  return [description, `For ${who}.`, `${origin}: ${source}.`].filter(Boolean).join('\n\n')
+  const origin = extra ? `Beyond the specification (${source}).` : `Specification: ${source}.`
+  return [description, `For ${who}.`, origin].filter(Boolean).join('\n\n')
 }
 
 function securityOf(access: Operation['access']): Json[] {
@@ -195,28 +203,31 @@ function successOf(
   }
 }
 
-/** One response per status; the errors that share it are its examples. */
-function failures(operation: Operation, schemas: SchemaCollector): Json {
+/** One response per status, which operations with the same errors share; the errors are its examples. */
+function failures(operation: Operation, schemas: SchemaCollector, refusals: Json): Json {
   const names = new Set([...impliedErrors(operation), ...(operation.errors ?? [])])
   const byStatus = new Map<number, ErrorName[]>()
   for (const name of names) byStatus.set(errors[name][0], [...(byStatus.get(errors[name][0]) ?? []), name])
   return Object.fromEntries(
-    [...byStatus].map(([status, some]) => [
-      status,
-      {
-        description: some.map((name) => errors[name][1]).join('; or: '),
-        content: {
-          'application/problem+json': {
-            schema: schemas.collect(Problem),
-            examples: Object.fromEntries(
-              some.map((name) => [errorCode(name), { $ref: `#/components/examples/${errorCode(name)}` }]),
-            ),
-          },
-        },
-      },
-    ]),
+    [...byStatus].map(([status, some]) => {
+      const shared = some.toSorted().join('Or')
+      refusals[shared] ??= refusal(some.toSorted(), schemas)
+      return [status, { $ref: `#/components/responses/${shared}` }]
+    }),
   )
 }
+
+const refusal = (names: ErrorName[], schemas: SchemaCollector): Json => ({
+  description: names.map((name) => errors[name][1]).join('; or: '),
+  content: {
+    'application/problem+json': {
+      schema: schemas.collect(Problem),
+      examples: Object.fromEntries(
+        names.map((name) => [errorCode(name), { $ref: `#/components/examples/${errorCode(name)}` }]),
+      ),
+    },
+  },
+})
 
 const problemExamples = (): Json =>
   Object.fromEntries(

@@ -63,11 +63,13 @@ export async function idempotency(db: Db): Promise<Once> {
     const { leaseUntil, again } = claimed
     const mine = { _id: secrets.id, leaseUntil }
     const rendered = await work({ newId: seededIds(secrets.seed), again })
-    if (!isFinal(rendered)) await claims.deleteOne(mine)
-    else
+    if (isFinal(rendered))
       await claims.updateOne(mine, {
         $set: { answer: seal(rendered, secrets.encryption) as unknown as Binary },
       })
+    // What was begun may go on after its client has been told to come again, who then finds it done.
+    else if (rendered.status >= 500) await claims.updateOne(mine, { $set: { leaseUntil: new Date(0) } })
+    else await claims.deleteOne(mine)
     return rendered
   }
 }
@@ -77,13 +79,13 @@ export function idempotencyKey(header: string | string[] | undefined): string | 
   if (header === undefined) return undefined
   if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header
   throw new ServiceError('MalformedRequest', {
-    detail: 'Idempotency-Key must be 1 to 255 visible characters.',
+    detail: 'Idempotency-Key must have 1 to 255 visible characters.',
   })
 }
 
 /** Whether a repetition should get this answer too; what may turn out otherwise next time is tried again. */
 const isFinal = ({ status, body }: Rendered): boolean =>
-  status < 500 && status !== 429 && !(body instanceof Readable)
+  status < 500 && status !== 408 && status !== 429 && !(body instanceof Readable)
 
 type Secrets = ReturnType<typeof derive>
 

@@ -53,9 +53,9 @@ export const rules = {
   },
   'ehr:write': { who: 'the subject of the EHR, and those who write it' },
   'ehr:subject': {
-    who: 'the subject of the EHR, and administrators; as long as the subject is no user or has not agreed, its creator',
+    who: 'the subject of the EHR, and administrators; its creator while the subject is not a user or has not accepted it',
   },
-  'ehr:remove': { who: 'who may see who used it, and the subject who has not agreed to it' },
+  'ehr:remove': { who: 'those who may read its audit, and the subject who has not accepted it yet' },
   'ehr:agree': { who: 'the user whom the EHR is about' },
   'plan:read': {
     who: 'the subject of the EHR, those who write it, and the participants of the care plan',

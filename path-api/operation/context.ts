@@ -31,6 +31,8 @@ interface RequestFacts<A extends Access> {
    * that out by the id; what else would be refused the second time has to look.
    */
   again: boolean
+  /** Whether the client has gone: nobody will read the answer. */
+  isAbandoned(): boolean
 }
 
 export type Context<A extends Access = Access> = Services & RequestFacts<A>

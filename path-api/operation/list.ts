@@ -1,7 +1,7 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { Order } from '../../records/store/reading/listing.ts'
-import { ServiceError } from '../../schemas/errors.ts'
 import { answer } from '../answer/answer.ts'
+import { InvalidInput, placedIn } from '../answer/invalid-input.ts'
 import type { Access } from './access.ts'
 import type { Context } from './context.ts'
 import { type About, type Input, type Operation, operation } from './operation.ts'
@@ -21,9 +21,9 @@ interface Found<T> {
   items: T[]
   /** The cursor of the next page; null on the last one. */
   next: string | null
-  /** The cursor of the page before; null on the first one, undefined where none is told. */
+  /** The cursor of the page before; null on the first one, undefined where lists have none. */
   prev?: string | null
-  /** How many there are in all, when it was asked. */
+  /** How many there are in all, if requested. */
   total?: number
 }
 
@@ -55,12 +55,20 @@ interface ListDefinition<
 
 const paging = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'Items at most', examples: [100] }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      default: 100,
+      description: 'Maximum number of items',
+      examples: [100],
+    }),
   ),
   cursor: Type.Optional(
-    Type.String({ maxLength: 1000, description: 'Where to go on: `page.next` of the answer before' }),
+    Type.String({ maxLength: 1000, description: 'Cursor: `page.next` of the previous answer' }),
   ),
-  count: Type.Optional(Type.Boolean({ description: 'Whether `page.total` is wanted', examples: [true] })),
+  count: Type.Optional(
+    Type.Boolean({ description: 'Whether to count all items, as `page.total`', examples: [true] }),
+  ),
 }
 
 /** The order of a list that can be turned around. */
@@ -70,16 +78,16 @@ export const ordering = (usual: Order) => ({
       type: 'string',
       enum: ['asc', 'desc'],
       default: usual,
-      description: 'Ascending or descending; a cursor goes on in the order that it was given in',
+      description: 'Ascending or descending; a cursor keeps the order of the list that returned it',
     }),
   ),
 })
 
 const PageInfo = Type.Object(
   {
-    limit: Type.Integer({ description: 'Items at most', examples: [100] }),
+    limit: Type.Integer({ description: 'Maximum number of items', examples: [100] }),
     total: Type.Optional(
-      Type.Integer({ description: 'Items in all; only with `count=true`', examples: [1] }),
+      Type.Integer({ description: 'Number of all items; only with `count=true`', examples: [1] }),
     ),
     next: Type.Unsafe<string | null>({
       type: ['string', 'null'],
@@ -90,15 +98,15 @@ const PageInfo = Type.Object(
       Type.Unsafe<string | null>({
         type: ['string', 'null'],
         description:
-          'The `cursor` of the page before, where a list can be gone through both ways; null on the first one',
+          'The `cursor` of the previous page, of lists that can be paged in both directions; null on the first one',
         examples: [null],
       }),
     ),
     order: Type.Optional(
-      Type.String({ description: 'asc or desc, where a list can be turned around', examples: ['desc'] }),
+      Type.String({ description: 'asc or desc, of lists whose order can be chosen', examples: ['desc'] }),
     ),
   },
-  { $id: 'PageInfo', additionalProperties: false, description: 'Which part of the list this is' },
+  { $id: 'PageInfo', additionalProperties: false, description: 'The position of this page in the list' },
 )
 
 /** A page of items, as every list answers it. */
@@ -179,11 +187,11 @@ function inPages<
 /** A time that ends before it begins holds nothing; whoever asks for it meant something else. @throws InvalidInput */
 export function requireForward({ from, to }: { from?: unknown; to?: unknown }): void {
   if (typeof from !== 'string' || typeof to !== 'string' || !(Date.parse(to) < Date.parse(from))) return
-  const violation = { path: 'query.to', code: 'order', message: 'to must not be earlier than from.' }
-  throw new ServiceError('InvalidInput', { violations: [violation] })
+  const violation = { path: 'to', code: 'order', message: 'must not be earlier than from' }
+  throw new InvalidInput([placedIn('query')(violation)])
 }
 
-/** RFC 8288: the same list, asked to go on or back; relative to the request's own address. */
+/** RFC 8288: links to the next and previous page, relative to the request's own address. */
 export function linked(
   query: Readonly<Record<string, unknown>>,
   links: Record<string, string | null | undefined>,

@@ -53,9 +53,9 @@ export interface About<A extends Access> {
   creates?: true
   /** When a GET answers 204: what it shows has been there. */
   gone?: string
-  /** What the body may be at most; 1 MB, 32 levels and 20,000 values unless told. */
+  /** The limits of the body; by default 1 MB, 32 levels and 20,000 values. */
   limits?: Partial<BodyLimits>
-  /** How long a query may take; 5 s unless told. */
+  /** How long a query may take; by default 5 s. */
   deadlineMs?: number
 }
 

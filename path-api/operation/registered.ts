@@ -4,7 +4,7 @@ import type { Key, Range } from '../../records/registered/registered.ts'
 import type { Page, PageOf } from '../../records/store/reading/listing.ts'
 import type { PastChange } from '../../records/store/store.ts'
 import { changeOf, Restoration } from '../../schemas/change.ts'
-import { id } from '../../schemas/common.ts'
+import { articled, id } from '../../schemas/common.ts'
 import type { ErrorName } from '../../schemas/errors.ts'
 import { pathName, toPath } from '../../schemas/forms/fields.ts'
 import { type Answer, answer } from '../answer/answer.ts'
@@ -72,7 +72,7 @@ export function registered(kind: ClassKind, path: string, about: About): Operati
       one: `${path}/{${parameter}}`,
       params: { [parameter]: named?.schema ?? recordId(`Id of the ${kind.noun}`, kind.example) },
     },
-    one: `${/^[aeiou]/i.test(kind.noun) ? 'an' : 'a'} ${kind.noun}`,
+    one: articled(kind.noun),
     access: { read: ofEhr ? 'ehr:read' : 'plan:read', write: ofEhr ? 'ehr:write' : 'plan:write' },
     records: ({ recordsOf }) => recordsOf(kind),
     keyOf: named?.keyOf ?? ((params) => ({ id: textIn(params, parameter), ehrId: textIn(params, 'ehrId') })),
@@ -97,7 +97,7 @@ function linksOf({ id, ehrId, carePlanId }: Shown, path: string) {
   return { self, collection, history: `${self}/history`, ...plan }
 }
 
-/** What is told of other records has its part in the ETag. */
+/** What is included of other records is part of the ETag. */
 const headOf = ({ version, others }: SavedRecord, location: string | undefined) => ({
   version,
   ...(location !== undefined && { location }),
@@ -106,11 +106,15 @@ const headOf = ({ version, others }: SavedRecord, location: string | undefined) 
 
 /** A record as clients see it; its fields go by further names in some kinds. */
 export function represented({ fields, resource }: Pick<ClassKind, 'fields' | 'resource'>, path: string) {
+  const { properties } = resource
   const inPathForm = toPath(fields)
   return (record: object): Shown => {
-    const { id, updatedAt } = record as Shown
-    const names = { compositionId: id, lastUpdated: updatedAt, links: linksOf(record as Shown, path) }
-    return fieldsOf(resource.properties, { ...inPathForm(record), ...names })
+    const { id = null, updatedAt = null } = record as Shown
+    const shown: Shown = fieldsOf(properties, inPathForm(record))
+    if ('compositionId' in properties) shown.compositionId = id
+    if ('lastUpdated' in properties) shown.lastUpdated = updatedAt
+    if ('links' in properties) shown.links = linksOf(record as Shown, path)
+    return shown
   }
 }
 
@@ -139,7 +143,7 @@ interface Changes extends Versions {
 /** The history of a record. */
 export const listOfChanges = ({ one, read, shown, represented, ...about }: Changes): Operation =>
   list({
-    description: 'Who made which version, when, and what was there before; the newest first.',
+    description: 'Who made which version and when, with what was there before; newest first.',
     ...about,
     summary: `List the changes of ${one}`,
     handle: async ({ params, page }, context) =>
@@ -164,7 +168,7 @@ export const restoration = ({ one, reply, errors = [], restore, ...about }: WayB
   operation({
     ...about,
     method: 'post',
-    summary: `Bring back a former version of ${one}, as a new one`,
+    summary: `Restore a former version of ${one}, as a new version`,
     body: Restoration,
     reply: [200, reply, 'versioned'],
     errors: ['RuleViolated', 'PreconditionFailed', ...errors],
@@ -304,9 +308,11 @@ export function rangeOf({ registeredIn, lists, fields, filters = {} }: ClassKind
   const format = fields[sorted]?.format ?? 'date-time'
   const bound = (description: string) => Type.Optional(Type.String({ format, description }))
   return {
-    from: bound(`Those whose ${sorted} is earlier are left out`),
-    to: bound(`Those whose ${sorted} is this or later are left out`),
-    ...(registeredIn !== 'EHR' && { carePlanId: Type.Optional(id('the care plan that they belong to')) }),
+    from: bound(`Only those whose ${sorted} is this or later`),
+    to: bound(`Only those whose ${sorted} is earlier`),
+    ...(registeredIn !== 'EHR' && {
+      carePlanId: Type.Optional(id('the care plan that they are registered in')),
+    }),
     ...Object.fromEntries(Object.entries(filters).map(([name, { schema }]) => [name, Type.Optional(schema)])),
   }
 }

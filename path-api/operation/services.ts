@@ -16,7 +16,10 @@ import type { Batches } from '../../records/measurements/batches.ts'
 import type { AdverseReaction } from '../../records/of-ehr/adverse-reaction.ts'
 import type { Device } from '../../records/of-ehr/device.ts'
 import type { KnownRecords } from '../../records/of-ehr/known-records.ts'
+import type { Queries } from '../../records/openehr/aql/queries.ts'
+import type { StoredQueries } from '../../records/openehr/aql/stored-queries.ts'
 import type { Compositions } from '../../records/openehr/compositions/compositions.ts'
+import type { EhrStatuses } from '../../records/openehr/ehr-status/ehr-statuses.ts'
 import type { Templates } from '../../records/openehr/templates/kept-templates.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { TextPacks } from '../../records/questionnaires/text-packs.ts'
@@ -71,10 +74,16 @@ export interface Services {
   /** What is kept about the persons behind the accounts. */
   profiles: Profiles
   ehrs: Ehrs
+  /** What openEHR says of EHRs. */
+  ehrStatuses: EhrStatuses
   /** The care plans of the EHRs, with their goals and tasks. */
   carePlans: CarePlans
   events: Events
   compositions: Compositions
+  /** What is asked of compositions and EHRs in AQL. */
+  queries: Queries
+  /** Those that are kept for everybody. */
+  storedQueries: StoredQueries
   /** The operational templates, and the archetypes that they are made of. */
   templates: Templates
   /** The texts of the questionnaires. */
@@ -87,7 +96,7 @@ export interface Services {
   graphs: Graphs
   /** Where a record of a class can be shown by itself; undefined: nowhere. */
   addressOf(className: string, record: object): string | undefined
-  /** Within which limits the measurements of care plans should lie. */
+  /** The limits within which the measurements of care plans should be. */
   thresholds: ThresholdsOfPlans
   /** The records of any kind that is registered in EHRs, in so far as they are like any other's. */
   recordsOf(kind: { name: string }): PlainRecords

@@ -7,7 +7,7 @@ import { operation } from '../operation/operation.ts'
 import type { Terms } from '../operation/services.ts'
 import { html, languageOf, markup, type PageText, page, words } from './page.ts'
 
-const source = 'Operations of our own: the pages that mailed links lead to'
+const source = 'the pages that mailed links lead to'
 
 const lang = Type.Optional(
   Type.String({ maxLength: 35, description: 'Language of the page', examples: ['nl'] }),
@@ -43,7 +43,7 @@ export const accountPages = [
     id: 'showActivation',
     method: 'get',
     path: '/auth/account/register/activation',
-    summary: 'The page of the activation link: a button',
+    summary: 'Show the page that the activation link leads to',
     query: { token: linkToken, lang, terms },
     handle: ({ query: { token, lang, terms: asked } }, { terms }) =>
       activationPage(token, languageOf(lang), asked ? terms : undefined, []),
@@ -53,7 +53,7 @@ export const accountPages = [
     id: 'sendActivation',
     method: 'post',
     path: '/auth/account/register/activation',
-    summary: 'Activate the account, or confirm the new address, from that page',
+    summary: 'Submit the page that the activation link leads to',
     body: form(Activation),
     guarded: () => undefined,
     handle: async ({ body: { token, lang, termsAccepted } }, { registrations, terms }) => {
@@ -70,7 +70,7 @@ export const accountPages = [
     id: 'showPasswordChoice',
     method: 'get',
     path: '/auth/account/password/choice',
-    summary: 'The page of the link to choose a password: a form',
+    summary: 'Show the page to choose a password',
     query: { token: linkToken, lang, terms },
     handle: ({ query: { token, lang, terms: asked } }, { terms }) =>
       choicePage(token, languageOf(lang), asked ? terms : undefined, []),
@@ -80,7 +80,7 @@ export const accountPages = [
     id: 'sendPasswordChoice',
     method: 'post',
     path: '/auth/account/password/choice',
-    summary: 'The form of that page',
+    summary: 'Submit the page to choose a password',
     body: form(PasswordChoice),
     guarded: () => undefined,
     handle: async ({ body }, { passwords, terms }) => {
@@ -100,7 +100,7 @@ export const accountPages = [
     id: 'showTerms',
     method: 'get',
     path: '/auth/terms',
-    summary: 'What stands in for the terms of service while TERMS_URL names no page of them',
+    summary: 'Show which terms of service apply while TERMS_URL is not set',
     query: { lang },
     handle: ({ query: { lang } }, { terms }) => {
       const language = languageOf(lang)

@@ -8,8 +8,8 @@ export const startPage = [
     id: 'showStart',
     method: 'get',
     path: '/',
-    summary: 'The page that says what this is, and where to go on',
-    source: 'Operations of our own: whoever opens the address in a browser finds a way',
+    summary: 'Show the start page of the service',
+    source: 'a page for browsers',
     extra: true,
     query: {
       lang: Type.Optional(

@@ -2,10 +2,10 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import express, { type Request, type Response } from 'express'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type Check, checkOf } from '../../schemas/registry.ts'
-import type { Violation } from '../../schemas/violation.ts'
+import { InvalidInput, placedIn } from '../answer/invalid-input.ts'
 import { Form, Raw, type RawContent } from '../answer/media.ts'
 import type { BodyLimits, Operation } from '../operation/operation.ts'
-import { parseJson } from './json.ts'
+import { parseForm, parseJson } from './json.ts'
 
 /** An operation's input, read and checked. */
 export interface Input {
@@ -34,49 +34,31 @@ export function inputReader({ params, query, body, limits }: Operation): InputRe
       bytes,
     }
     const found = [
-      ...violationsIn('path', checkParams, input.params),
-      ...violationsIn('query', checkQuery, input.query),
-      ...(checkBody ? violationsIn('body', checkBody, input.body) : []),
+      ...checkParams(input.params).map(placedIn('path')),
+      ...checkQuery(input.query).map(placedIn('query')),
+      ...(checkBody?.(input.body) ?? []).map(placedIn('body')),
     ]
-    if (found.length > 0) throw invalid(found)
+    if (found.length > 0) throw new InvalidInput(found)
     return input
   }
 }
-
-/** More violations than this help nobody. */
-const mostViolations = 100
-
-const invalid = (found: readonly Violation[]) =>
-  new ServiceError('InvalidInput', { violations: found.slice(0, mostViolations) })
-
-/** The violations of one part of the input, as whole sentences and with the part in front of their paths. */
-const violationsIn = (place: Place, check: Check, value: unknown): Violation[] =>
-  check(value).map(placedIn(place))
-
-type Place = 'path' | 'query' | 'body'
-
-const placedIn =
-  (place: Place) =>
-  ({ path, code, message }: Violation): Violation => ({
-    path: path === '' ? place : `${place}.${path}`,
-    code,
-    message: `${path === '' ? `The ${place}` : path} ${message}.`,
-  })
 
 /**
  * A broken rule in terms of the request. The rules know records, no paths and bodies: `carePlanId` is a property of
  * the body, unless it stands in the path.
  */
 export function inInput(thrown: unknown, { params, body }: Input): unknown {
-  if (!(thrown instanceof ServiceError) || thrown.error !== 'RuleViolated') return thrown
+  if (!(thrown instanceof ServiceError) || thrown instanceof InvalidInput) return thrown
+  const { error, detail } = thrown
+  if (error !== 'RuleViolated' && error !== 'InvalidInput') return thrown
+  const rest = body === undefined ? 'query' : 'body'
   const sent = typeof body === 'object' && body !== null ? body : {}
   const violations = thrown.violations.map((violation) => {
     const isNamed = (name: string) => name.toLowerCase() === violation.path.toLowerCase()
     const path = Object.hasOwn(sent, violation.path) ? undefined : Object.keys(params).find(isNamed)
-    return path === undefined ? placedIn('body')(violation) : placedIn('path')({ ...violation, path })
+    return path === undefined ? placedIn(rest)(violation) : placedIn('path')({ ...violation, path })
   })
-  const { detail } = thrown
-  return new ServiceError('RuleViolated', { violations, cause: thrown, ...(detail && { detail }) })
+  return new ServiceError(error, { violations, cause: thrown, ...(detail && { detail }) })
 }
 
 function bodyCheck(body: Operation['body']): Check | undefined {
@@ -132,7 +114,7 @@ export function mediaTypesOf(body: NonNullable<Operation['body']>): readonly str
 function decode(request: Request, body: Operation['body'], bytes: Buffer, limits: BodyLimits): unknown {
   if (body === undefined) return undefined
   if (body instanceof Raw) return { type: mediaType(request), bytes } satisfies RawContent
-  if (body instanceof Form) return coerced(new URLSearchParams(bytes.toString()), body.schema as TObject)
+  if (body instanceof Form) return coerced(parseForm(bytes, limits), body.schema as TObject)
   if (bytes.length > 0) return parseJson(bytes, limits)
   // No body has no properties; where any may stand, it would empty what is there.
   return body.additionalProperties === true ? undefined : {}
@@ -146,9 +128,15 @@ function readQuery(url: string, schema: TObject): Record<string, unknown> {
 /** Text values as the types their schemas ask for; what does not convert stays text and fails its check. */
 function coerced(texts: URLSearchParams, { properties }: TObject): Record<string, unknown> {
   const values: Record<string, unknown> = Object.create(null)
-  for (const name of new Set(texts.keys())) {
+  // `getAll` would go through all of them for each name.
+  const byName = new Map<string, string[]>()
+  for (const [name, text] of texts) {
+    const all = byName.get(name)
+    if (all) all.push(text)
+    else byName.set(name, [text])
+  }
+  for (const [name, all] of byName) {
     if (name === 'authToken') continue // read by token.ts
-    const all = texts.getAll(name)
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
     if (schema?.type === 'array') values[name] = all.map((text) => convert(text, schema.items))
     else values[name] = all.length > 1 ? all : convert(all[0] ?? '', schema)

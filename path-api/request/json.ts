@@ -1,7 +1,5 @@
 import { ServiceError } from '../../schemas/errors.ts'
-import type { BodyLimits } from '../operation/operation.ts'
-
-type JsonLimits = Pick<BodyLimits, 'depth' | 'values'>
+import { type JsonLimits, walkJson } from '../../schemas/json-values.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -17,8 +15,17 @@ export function parseJson(bytes: Buffer, limits: JsonLimits): unknown {
   } catch {
     refuse('The body is not valid JSON in UTF-8.')
   }
-  check(value, limits)
+  const exceeded = walkJson(value, limits, check)
+  if (exceeded === 'values') refuseMany(limits)
+  if (exceeded === 'depth') refuse(`The body is nested deeper than ${limits.depth} levels.`)
   return value
+}
+
+/** @throws MalformedRequest for a form with too many fields */
+export function parseForm(bytes: Buffer, limits: JsonLimits): URLSearchParams {
+  const fields = new URLSearchParams(bytes.toString())
+  if (fields.size > limits.values) refuseMany(limits)
+  return fields
 }
 
 const isTrap = (key: string): boolean => key === '__proto__' || key.includes('\0') || isBent(key)
@@ -30,21 +37,14 @@ const isBent = (value: unknown): boolean =>
 /** Only an escape can bring half of a character into a text that was UTF-8. */
 const isWhole = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
-/** Level by level: what comes after may take its time for each value, and must not be given too many. */
-function check(body: unknown, { depth, values }: JsonLimits): void {
-  let count = 0
-  let level = [body]
-  for (let levels = 0; level.length > 0; levels++) {
-    count += level.length
-    if (count > values) refuse(`The body contains more than ${values.toLocaleString('en')} values.`)
-    if (level.some(isBent)) refuse('The body contains a number or a text that cannot be stored.')
-    const objects = level.filter((value) => typeof value === 'object' && value !== null) as object[]
-    if (levels === depth && objects.length > 0) refuse(`The body is nested deeper than ${depth} levels.`)
-    if (objects.some((object) => !Array.isArray(object) && Object.keys(object).some(isTrap)))
-      refuse('The body contains a property name that is never allowed.')
-    level = objects.flatMap(Object.values)
-  }
+function check(value: unknown): void {
+  if (isBent(value)) refuse('The body contains a number or a string that cannot be stored.')
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return
+  if (Object.keys(value).some(isTrap)) refuse('The body contains a property name that is never allowed.')
 }
+
+const refuseMany = ({ values }: JsonLimits): never =>
+  refuse(`The body contains more than ${values.toLocaleString('en')} values.`)
 
 function refuse(detail: string): never {
   throw new ServiceError('MalformedRequest', { detail })

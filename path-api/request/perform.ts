@@ -88,7 +88,7 @@ function requireAcceptable(request: Request, operation: Operation): void {
   if (operation.reply[1] === undefined || accept === undefined || accept.includes('*/*')) return
   const offered = offeredBy(operation)
   if (!request.accepts(offered)) {
-    throw new ServiceError('NotAcceptable', { detail: `This operation answers ${offered.join(' or ')}.` })
+    throw new ServiceError('NotAcceptable', { detail: `This operation returns ${offered.join(' or ')}.` })
   }
 }
 
@@ -124,14 +124,19 @@ async function guard(operation: Operation, input: Input, exchange: Exchange, spe
 }
 
 /** @throws PreconditionRequired */
-function factsOf({ request, requestId }: Exchange, operation: Operation, params: Record<string, string>) {
+function factsOf(
+  { request, response, requestId }: Exchange,
+  operation: Operation,
+  params: Record<string, string>,
+) {
   const expected = parseIfMatch(request.headers['if-match'], Object.values(params))
   if (operation.ifMatch === 'required' && expected === undefined)
     throw new ServiceError('PreconditionRequired')
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
   const createOnly = operation.creates === true && wantsNew(request.headers['if-none-match'])
   const accepted = request.accepts(offeredBy(operation)) || ''
-  return { requestId, address: request.ip ?? '', userAgent, expected, createOnly, accepted }
+  const isAbandoned = () => response.closed
+  return { requestId, address: request.ip ?? '', userAgent, expected, createOnly, accepted, isAbandoned }
 }
 
 function samenessOf(

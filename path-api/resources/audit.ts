@@ -7,7 +7,7 @@ export const audit = [
     id: 'listEhrAccesses',
     path: '/ehr/{ehrId}/audit',
     summary: 'List who saw and changed the data of an EHR',
-    description: 'The newest first. Administrators read it also when the EHR is gone.',
+    description: 'The newest first. Administrators can also read it after the EHR was deleted.',
     source: 'EHR data: every access is recorded, and the subject reads it',
     extra: true,
     access: 'ehr:subject',

@@ -67,7 +67,7 @@ function historyOf<W>({ name, what, path, former, ...kind }: Kind<W>): ((mount: 
         ...{ ...about, access: 'plan:write', reply: kind.reply },
         id: `restore${of}${name}`,
         path: `${base}/{ehrId}${path}/restore`,
-        description: 'Its status stays: what has been closed since is not open again.',
+        description: 'The status is not restored: what has been closed since stays closed.',
         restore: async (params, version, { caller, carePlans, expected }) =>
           kind.answer(
             await kind.recordsOf(carePlans).restore(caller, keyOf(params as Params), version, { expected }),

@@ -18,7 +18,7 @@ export const carePlanSettings = [
     id: 'loadSettings',
     method: 'get',
     summary: 'Load the settings of a care plan',
-    description: 'An empty object, of version 0, when none were saved yet.',
+    description: 'An empty object with version 0 when none have been saved yet.',
     access: 'plan:read',
     reply: [200, CarePlanSettings, 'versioned'],
     handle: async ({ params }, { caller, carePlans }) => {
@@ -31,7 +31,7 @@ export const carePlanSettings = [
     id: 'saveSettings',
     method: 'post',
     summary: 'Save the settings of a care plan as a whole',
-    description: 'What was there before is replaced, and kept in the history.',
+    description: 'Replaces the former settings, which are kept in the history.',
     access: 'plan:write',
     body: CarePlanSettings,
     limits: { bytes: 64 * 1024 },

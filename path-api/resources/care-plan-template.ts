@@ -11,7 +11,7 @@ export const carePlanTemplates = [
   list({
     id: 'listCarePlanTemplates',
     path: '/ehr/careplan/template',
-    summary: 'List the templates of care plans',
+    summary: 'List the care-plan templates',
     source: 'Endpoints, EHR data',
     access: 'user',
     query: { language: templateLanguage },

@@ -1,6 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import { MEASUREMENTS } from '../../records/kinds.ts'
-import { closed } from '../../schemas/common.ts'
+import { articled, closed } from '../../schemas/common.ts'
 import { answer } from '../answer/answer.ts'
 import { operation } from '../operation/operation.ts'
 
@@ -22,7 +22,7 @@ const ofKinds: TProperties = Object.fromEntries(
       ],
       sentence,
       description:
-        `Of a ${noun}: ${published.length > 0 ? `${published.join(', ')}; ` : ''}limits ` +
+        `For ${articled(noun)}: ${published.length > 0 ? `${published.join(', ')}; ` : ''}limits ` +
         `(${names.map((name) => `${name}Low, ${name}High`).join(', ')}, unit); or { name, unit, bands }`,
     })
     return [path, Type.Optional(form)]
@@ -57,7 +57,7 @@ export const carePlanThresholds = [
     id: 'loadThresholds',
     method: 'get',
     summary: 'Load the thresholds of a care plan',
-    description: 'An empty object, of version 0, when none were saved yet.',
+    description: 'An empty object with version 0 when none have been saved yet.',
     access: 'plan:read',
     reply: [200, Thresholds, 'versioned'],
     handle: async ({ params }, { caller, thresholds }) => {

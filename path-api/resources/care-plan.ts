@@ -19,9 +19,9 @@ const day = (description: string) => Type.Optional(Type.String({ format: 'date',
 
 const filters = {
   status: Type.Optional(StatusEnum),
-  name: Type.Optional({ ...CarePlan.fields.name, description: 'The whole name' }),
-  from: day('Earliest day of creation, in UTC'),
-  to: day('Day of creation, in UTC, before which they were made'),
+  name: Type.Optional({ ...CarePlan.fields.name, description: 'The exact name' }),
+  from: day('Created on this day or later, in UTC'),
+  to: day('Created before this day, in UTC'),
 }
 
 export const carePlans = inBoth(
@@ -30,7 +30,7 @@ export const carePlans = inBoth(
       id: `list${of}CarePlans`,
       path: `${base}/{ehrId}/careplan`,
       summary: 'List the care plans of an EHR',
-      description: 'Those that the caller may see, the newest first. Their goals come with a single plan.',
+      description: 'Those that the caller may see, newest first. Only a single plan is shown with its goals.',
       source,
       access: 'ehr:read',
       query: filters,
@@ -73,7 +73,7 @@ export const carePlans = inBoth(
       id: `update${of}CarePlan`,
       method: 'put',
       path: `${base}/{ehrId}/careplan/{careplanId}`,
-      summary: 'Replace what a care plan says of itself; its goals stay',
+      summary: 'Replace a care plan; its goals stay',
       source,
       access: 'plan:write',
       body: CarePlan.replacement,
@@ -91,7 +91,7 @@ export const carePlans = inBoth(
       method: 'post',
       path: `${base}/{ehrId}/careplan/{careplanId}/close`,
       summary: 'Close a care plan',
-      description: 'What is still open in it is named in the answer, and closed too only with `closeOpen`.',
+      description: 'The answer lists the goals and tasks that are still open; `closeOpen` closes them, too.',
       source: `${source}; States and transitions`,
       access: 'plan:write',
       body: ClosingWithContents,

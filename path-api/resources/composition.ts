@@ -62,7 +62,7 @@ const adding = ({ format, name, body }: Format) =>
     path: `${base}/${format}`,
     summary: `Store a composition (${format.toUpperCase()})`,
     description:
-      'Held against the reference model (400) and its template (422): every violation is told, with its path. A care plan that is named lends it its readers and writers.',
+      'Validated against the reference model (400) and its template (422): the answer names every violation with its path. In a care plan, those who read and write the plan read and write it.',
     source,
     access: 'plan:write',
     query: plan,
@@ -86,12 +86,11 @@ const showing = ({ format, name, reply, shown }: Format) =>
     params,
     query: which,
     summary: `Show a composition (${format.toUpperCase()})`,
-    description:
-      'The latest version, or the one that is asked for; 204 when that version says that it is deleted.',
+    description: 'The latest version, or the requested one; 204 when it is deleted in that version.',
     source,
     access: 'plan:read',
     reply: [200, reply, 'versioned'],
-    gone: 'The version that was asked for says that the composition is deleted',
+    gone: 'The composition is deleted in that version',
     handle: async ({ params: { ehrId, compositionId: uid }, query }, { caller, compositions }) => {
       const version = { versionUid: query.version_uid, at: query.version_at_time }
       const found = await compositions.get(caller, { ehrId, uid }, version)
@@ -127,7 +126,7 @@ export const compositions = [
     path: one,
     params,
     summary: 'Show the links of a composition',
-    description: 'Its own, and those of other compositions of the EHR that lead to it.',
+    description: 'Its own, and those of other compositions of the EHR that point to it.',
     source,
     access: 'plan:read',
     reply: [200, LinkedCompositions, 'versioned'],
@@ -143,7 +142,7 @@ export const compositions = [
     params,
     summary: 'Delete a composition',
     description:
-      'Its versions are kept, and the deletion is one. With a version in the path it must be the latest.',
+      'Its versions are kept, and the deletion becomes the latest one. A version in the path must be the latest.',
     source,
     access: 'plan:write',
     reply: [204],
@@ -156,8 +155,8 @@ export const compositions = [
     path: `${one}/history`,
     params,
     summary: 'List the versions of a composition',
-    description: 'Who made which version, and when; the newest first.',
-    source: 'Operations of our own: the versions of a composition',
+    description: 'Who made which version, and when; newest first.',
+    source: 'the versions of a composition',
     extra: true,
     access: 'plan:read',
     item: CompositionChange,

@@ -32,7 +32,7 @@ const stored = (
 
 const substance = {
   ...AdverseReaction.fields.substance,
-  description: 'The substance as somebody writes it; case and blanks make no difference',
+  description: 'The substance, regardless of case and spacing',
 }
 
 const ofReactions = '/ehr/{ehrId}/adversereaction'
@@ -46,7 +46,7 @@ const reactions = [
     path: `${ofReactions}/{substance}`,
     params: { substance },
     summary: 'Store the adverse reaction to a substance',
-    description: 'There is one for each substance: it is made, or replaced as a whole.',
+    description: 'There is one for each substance: it is created, or replaced as a whole.',
     source,
     access: 'ehr:write',
     body: AdverseReactionStored,
@@ -88,10 +88,9 @@ const devices = [
     kind: Device.name,
     method: 'put',
     path: ofDevices,
-    summary: 'Store what is known of a device',
+    summary: 'Store a device',
     description:
-      'A device is known by its serial number or its UDI, one that has neither by its name, whatever the case and ' +
-      'blanks: the one that is known in this way is replaced as a whole, else it is made.',
+      'A device is identified by its serial number or UDI, without either by its name, regardless of case and spacing: a known device is replaced as a whole, a new one is created.',
     source,
     access: 'ehr:write',
     body: Device.body,

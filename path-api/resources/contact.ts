@@ -89,7 +89,7 @@ const operations: ((mount: Mount) => Operation)[] = [
       method: 'delete',
       path: `${path}/contact/{contactId}`,
       summary: `Delete a contact ${whose}`,
-      description: 'When it was the primary one of its type, the oldest other one takes its place.',
+      description: 'If it was the primary contact of its type, the oldest remaining one takes its place.',
       reply: [204],
       handle: ({ params }, { caller, profiles, expected }) =>
         profiles.contacts.remove(caller, ownerOf(params), params.contactId, expected),

@@ -1,5 +1,5 @@
 import type { SeenEhr } from '../../records/ehrs/ehrs.ts'
-import { EhrBody, EhrResource } from '../../schemas/ehr.ts'
+import { CanonicalStatus, EhrBody, EhrResource } from '../../schemas/ehr.ts'
 import { answer } from '../answer/answer.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
@@ -7,6 +7,7 @@ import { mounted } from './mounts.ts'
 
 const agreed = 'EHR data: an EHR for another user counts once that user agrees'
 const source = 'Endpoints, EHR data; Endpoints, Medical data'
+const openEhr = 'Operations of our own: the status of an EHR'
 
 const ehrOf = (stored: SeenEhr): EhrResource => {
   const { id, subjectId, creatorId = null, pending = false, createdAt, version } = stored
@@ -27,8 +28,7 @@ export const ehrs = [
         path,
         summary: 'List the EHRs that the caller may see',
         description:
-          'As their subject, as one who made them, or as a participant of a care plan: first the one that came with the ' +
-          'caller’s account, then the newest first.',
+          'As their subject, as their creator, or as a participant of a care plan: first the one that came with the caller’s account, then newest first.',
         source,
         access: 'user',
         item: EhrResource,
@@ -42,16 +42,14 @@ export const ehrs = [
         path,
         summary: 'Create an EHR',
         description:
-          'About oneself, or about a person without an account: that one is its creator’s, who may delete it. About ' +
-          'another user it is pending: its creator’s alone until that user accepts it; made by an administrator it is ' +
-          'that user’s at once. An account makes 100 at most.',
+          'About yourself, or about a person without an account: such an EHR belongs to its creator, who may delete it. An EHR about another user is pending: only its creator can see it until that user accepts it; one created by an administrator belongs to that user at once. An account can create at most 100 at most.',
         source,
         access: 'user',
         body: EhrBody,
         reply: [201, EhrResource, 'versioned'],
         errors: ['Conflict', 'RuleViolated'],
-        handle: async ({ body: { subjectId } }, { caller, ehrs, newId }) => {
-          const ehr = await ehrs.create(caller, subjectId ?? caller.userId, newId())
+        handle: async ({ body }, { caller, ehrStatuses, newId }) => {
+          const ehr = await ehrStatuses.create(caller, newId(), body)
           return answer(ehrOf(ehr), { version: ehr.version, location: `/med/ehr/${ehr.id}` })
         },
       }),
@@ -59,8 +57,8 @@ export const ehrs = [
   list({
     id: 'listPendingEhrs',
     path: '/ehr/pending',
-    summary: 'List the EHRs about the caller to which they have not agreed',
-    description: 'The newest first. Nobody but their creators can see what is in them.',
+    summary: 'List the EHRs about the caller that they have not accepted yet',
+    description: 'The newest first. Only their creators can see what is in them.',
     source: agreed,
     extra: true,
     access: 'user',
@@ -71,10 +69,9 @@ export const ehrs = [
     id: 'acceptEhr',
     method: 'post',
     path: '/ehr/{ehrId}/accept',
-    summary: 'Agree to an EHR that somebody else made about the caller',
+    summary: 'Accept an EHR that somebody else created about the caller',
     description:
-      'From then on it is like any other about the caller, who reads and writes all that is in it. Who does not agree ' +
-      'deletes it: `DELETE /med/ehr/{ehrId}`.',
+      'From then on it is like any other EHR about the caller, who reads and writes everything in it. To decline, delete it: `DELETE /med/ehr/{ehrId}`.',
     source: agreed,
     extra: true,
     access: 'ehr:agree',
@@ -85,13 +82,45 @@ export const ehrs = [
     },
   }),
   operation({
+    id: 'getEhrStatus',
+    method: 'get',
+    path: '/med/ehr/{ehrId}/status',
+    summary: 'Show the status of an EHR',
+    description: 'As an EHR_STATUS in canonical JSON.',
+    source: openEhr,
+    extra: true,
+    access: 'ehr:read',
+    reply: [200, CanonicalStatus, 'versioned'],
+    handle: async ({ params: { ehrId } }, { caller, ehrStatuses }) => {
+      const { object, version } = await ehrStatuses.get(caller, ehrId)
+      return answer({ ...object }, { version })
+    },
+  }),
+  operation({
+    id: 'updateEhrStatus',
+    method: 'put',
+    path: '/med/ehr/{ehrId}/status',
+    summary: 'Replace the status of an EHR',
+    description: 'Every version is kept. An EHR that is not queryable is left out of queries over all EHRs.',
+    source: openEhr,
+    extra: true,
+    access: 'ehr:write',
+    ifMatch: 'required',
+    body: CanonicalStatus,
+    limits: { depth: 200 },
+    reply: [200, CanonicalStatus, 'versioned'],
+    handle: async ({ params: { ehrId }, body }, { caller, ehrStatuses, expected }) => {
+      const { object, version } = await ehrStatuses.replace(caller, ehrId, body, expected)
+      return answer({ ...object }, { version })
+    },
+  }),
+  operation({
     id: 'deleteEhr',
     method: 'delete',
     path: '/med/ehr/{ehrId}',
-    summary: 'Delete an EHR with all that is registered in it',
+    summary: 'Delete an EHR with everything registered in it',
     description:
-      'It is gone for everyone at once. For 30 days an administrator can bring it back, then it is removed for good; ' +
-      'the audit stays. An EHR about nobody of this service is deleted by its creator, a pending one by either of the two.',
+      'It disappears for everyone at once. An administrator can restore it for 30 days; then it is removed for good, except for its audit. The creator can delete an EHR about a person who is no user of this service; a pending EHR can be deleted by its creator and by its subject.',
     source: 'Endpoints, Medical data',
     access: 'ehr:remove',
     reply: [204],
@@ -101,7 +130,7 @@ export const ehrs = [
     id: 'restoreEhr',
     method: 'post',
     path: '/med/ehr/{ehrId}/restore',
-    summary: 'Bring back an EHR that was deleted less than 30 days ago',
+    summary: 'Restore an EHR that was deleted less than 30 days ago',
     source: 'EHR data: deletion can be undone for 30 days',
     extra: true,
     access: 'admin',

@@ -14,18 +14,18 @@ const eventOf = (stored: StoredEvent) => fieldsOf(Event.resource.properties, sto
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 
 const window = {
-  from: time('Events that are over before this are left out'),
+  from: time('Events that ended before this are left out'),
   to: time('Events that begin at this moment or later are left out'),
 }
 const type = Type.Optional(Event.fields.type)
-const carePlanId = Type.Optional(id('the care plan that they belong to'))
+const carePlanId = Type.Optional(id('the care plan that they are registered in'))
 
 const lists = [
   list({
     id: 'listEvents',
     path: '/med/{ehrId}/event',
     summary: 'List the events of an EHR',
-    description: 'Those that the caller may see and that overlap the time that is asked for, by their start.',
+    description: 'Those that the caller may see and that overlap the requested period, by their start.',
     source,
     access: 'ehr:read',
     query: { ...window, type, carePlanId },
@@ -38,7 +38,7 @@ const lists = [
     id: 'listCarePlanEvents',
     path: '/med/{ehrId}/event/careplan/{careplanId}',
     summary: 'List the events of a care plan',
-    description: 'Those that overlap the time that is asked for, by their start.',
+    description: 'Those that overlap the requested period, by their start.',
     source,
     access: 'plan:read',
     query: { ...window, type },
@@ -51,14 +51,14 @@ const lists = [
     id: 'listParticipationEvents',
     path: '/med/{ehrId}/event-participation',
     summary: 'List the events in which somebody takes part',
-    description: 'Of those that the caller may see; by their start.',
+    description: 'Those that the caller may see, by their start.',
     source,
     access: 'ehr:read',
     query: {
       ...window,
       type,
       carePlanId,
-      participant: Type.Optional(id('the user who takes part; left out, it is the caller')),
+      participant: Type.Optional(id('the user who takes part; by default the caller')),
     },
     item: Event.resource,
     order: 'asc',
@@ -76,7 +76,7 @@ export const events = [
     parameter: 'eventId',
     without: ['list'],
     descriptions: {
-      add: 'Those who see the care plan see its events; an event without one is for those who see the EHR.',
+      add: 'Everyone who sees the care plan sees its events; an event without a plan is visible to those who see the EHR.',
     },
   }),
 ]

@@ -10,8 +10,8 @@ export const dataExport = [
     path: '/profile/{mvUid}/export',
     summary: 'Export all that is kept about a person',
     description:
-      'One JSON object in each line: `{"kind", "data"}`. Account, sessions, profile and its history, and the EHRs that are about the person, with what the caller may read in them and who accessed them.',
-    source: 'Operations of our own: people have a right to their data',
+      'One JSON object per line: `{"kind", "data"}`. The account, its sessions, the profile and its history, and the EHRs about the person, with what the caller may read in them and who accessed them.',
+    source: 'people have a right to their data',
     extra: true,
     access: 'person',
     reply: [200, raw('application/x-ndjson')],

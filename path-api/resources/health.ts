@@ -7,14 +7,14 @@ const Health = closed('Health', 'The state of the service', {
   status: Type.Literal('up', { description: 'It answers', examples: ['up'] }),
 })
 
-const source = 'Operations of our own: probes for whoever runs the service'
+const source = 'probes for operators'
 
 export const health = [
   operation({
     id: 'getLiveness',
     method: 'get',
     path: '/health/live',
-    summary: 'Tell that the process runs',
+    summary: 'Check that the process runs',
     source,
     extra: true,
     access: 'public',
@@ -25,7 +25,7 @@ export const health = [
     id: 'getReadiness',
     method: 'get',
     path: '/health/ready',
-    summary: 'Tell that requests can be served',
+    summary: 'Check that requests can be served',
     description: 'Answers 503 and names what is missing while the database or another part does not answer.',
     source,
     extra: true,

@@ -27,8 +27,7 @@ export const login = [
     path: '/auth/login/token',
     summary: 'Exchange a refresh token for a new pair of tokens',
     description:
-      'A refresh token is good for one exchange. A second one within ten seconds gets the same next token; after ' +
-      'that it counts as stolen and ends the session.',
+      'A refresh token can be exchanged once. A second exchange within ten seconds returns the same new token; after that the token counts as stolen, and the session ends.',
     source,
     access: 'public',
     body: Refresh,
@@ -42,7 +41,8 @@ export const login = [
     method: 'post',
     path: '/auth/login/google',
     summary: 'Log in with the authorization code of the external identity provider',
-    description: 'Never creates an account: the identity belongs to one, or its verified address does.',
+    description:
+      'Never creates an account: the identity, or its verified e-mail address, must already belong to one.',
     source,
     access: 'public',
     body: CodeLogin,
@@ -57,7 +57,8 @@ export const login = [
     method: 'post',
     path: '/auth/login/googletoken',
     summary: 'Log in with an ID token of the external identity provider',
-    description: 'Never creates an account: the identity belongs to one, or its verified address does.',
+    description:
+      'Never creates an account: the identity, or its verified e-mail address, must already belong to one.',
     source,
     access: 'public',
     body: IdTokenLogin,

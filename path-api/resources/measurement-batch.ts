@@ -15,10 +15,10 @@ export const measurementBatch = [
     id: 'addMeasurements',
     method: 'post',
     path: '/ehr/{ehrId}/procedure/batch',
-    summary: 'Store measurements of any kinds at once',
+    summary: 'Store measurements of several kinds at once',
     description:
-      `Up to 1,000, each answered on its own: stored, known (the same device, kind, time and values were stored before) or refused. \`kind\` is one of ${NAMES}. ` +
-      'What is stored is stored when the answer comes. When the caller may write none of the care plans, the request as a whole is refused.',
+      `Up to 1,000, each with a result of its own: stored, known (the same device, kind, time and values were stored before) or refused. \`kind\` is one of ${NAMES}. ` +
+      'What the answer reports as stored is on disk. When the caller may write none of the care plans, the whole request is refused.',
     source: 'EHR data',
     extra: true,
     access: 'plan:write',
@@ -39,7 +39,7 @@ export const measurementBatch = [
 
 /** An item as its kind's own operation would take it. */
 function readItem({ kind: name, ...body }: Record<string, unknown>, id: string): Sent | Outcome {
-  const known = byPath.get(String(name))
+  const known = typeof name === 'string' ? byPath.get(name) : undefined
   if (!known) {
     const missing = name === undefined
     const message = missing ? 'is required' : `must be one of ${NAMES}`

@@ -31,8 +31,8 @@ function dataPoints({ omh, specified, ...kind }: MeasurementKind, path: Path) {
       path: `${path}/omh`,
       summary: `List the ${plural(kind.noun)} of an EHR as data points`,
       description:
-        `Each body fits the schema ${namespace}:${name}:${version}; a corrected value shows the present one. What the ` +
-        'schema has no words for is left out, so that a page may have less than `limit`: the next one is in the header Link.',
+        `Each body conforms to the schema ${namespace}:${name}:${version}; a corrected measurement shows its current values. ` +
+        'What the schema cannot express is left out, so a page may have fewer items than `limit`: the header Link leads to the next one.',
       source,
       ...(specified.includes('omh') ? {} : { extra: true }),
       access: 'ehr:read',

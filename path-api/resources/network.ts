@@ -23,7 +23,7 @@ export const network = [
     ...about,
     id: 'listConnections',
     path,
-    summary: 'List the connections of a person, and the requests for one',
+    summary: 'List the connections of a person, and the requests for connections',
     item: Connection,
     handle: async ({ params: { mvUid }, page }, { caller, profiles }) =>
       pageAs(await profiles.connections.list(caller, mvUid, page), connectionOf),
@@ -33,7 +33,7 @@ export const network = [
     id: 'addConnection',
     method: 'post',
     path,
-    summary: 'Ask another user for a connection, or accept their request for one',
+    summary: 'Request a connection with another user, or accept their request',
     description:
       'The two are connected once the other side does the same. Connections read each other’s name, picture and contacts.',
     body: ConnectionCreate,

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Address, PasswordByToken, PasswordChange } from '../../schemas/account.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { InvalidInput, placedIn } from '../answer/invalid-input.ts'
 import { operation } from '../operation/operation.ts'
 import { newLinkAt } from './registration.ts'
 
@@ -16,7 +17,7 @@ const PasswordUpdate = Type.Object(
   {
     $id: 'PasswordUpdate',
     additionalProperties: false,
-    description: 'A new password with either the token of a mailed link or the present password',
+    description: 'A new password, with either the token of a mailed link or the current password',
     examples: [{ token: 'oLrVmzMXbd6u8kPqYHtTn3wJc', newPassword: 'correct horse battery staple' }],
   },
 )
@@ -26,8 +27,8 @@ export const password = [
     id: 'resetPassword',
     method: 'post',
     path: '/auth/account/password/reset',
-    summary: 'Ask for a link to choose a new password',
-    description: 'The answer does not tell whether there is such an account.',
+    summary: 'Request a link to choose a new password',
+    description: 'The answer does not reveal whether the account exists.',
     source,
     access: 'public',
     body: Address,
@@ -62,6 +63,10 @@ export const password = [
 ]
 
 const eitherOr = () =>
-  new ServiceError('InvalidInput', {
-    violations: [{ path: 'body', code: 'either-or', message: 'must hold either token or currentPassword' }],
-  })
+  new InvalidInput([
+    placedIn('body')({
+      path: '',
+      code: 'either-or',
+      message: 'must contain either token or currentPassword, not both',
+    }),
+  ])

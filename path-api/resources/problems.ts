@@ -25,7 +25,7 @@ export const problems = [
       code: Type.String({ description: 'Code of a problem', maxLength: 64, examples: ['not-found'] }),
     },
     summary: 'Describe a kind of problem',
-    description: 'What the `type` of a problem document points at.',
+    description: 'What the `type` of a problem document points to.',
     source: 'RFC 9457, 3.1.1: a type should lead to its description',
     extra: true,
     access: 'public',

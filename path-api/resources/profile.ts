@@ -24,7 +24,7 @@ export const profile = [
     method: 'get',
     path,
     summary: 'Get a person',
-    description: 'To a connection it shows the name and the picture, no more.',
+    description: 'Connections see the name and the picture only.',
     source,
     access: 'connection',
     reply: [200, Person, 'versioned'],
@@ -57,7 +57,7 @@ export const profile = [
     path,
     summary: 'Remove a person',
     description:
-      'Everything goes: picture, addresses, contacts, relations, connections, and their history. The account stays.',
+      'Removes everything: picture, addresses, contacts, relations, connections, and their history. The account stays.',
     source,
     access: 'person',
     reply: [204],

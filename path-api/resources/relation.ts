@@ -60,7 +60,7 @@ export const relations = [
     id: 'checkRelation',
     method: 'post',
     path: '/profile/{mvUid}/relation/owns',
-    summary: 'Tell whether a relation belongs to this person',
+    summary: 'Check whether a relation belongs to a person',
     body: RelationQuestion,
     reply: [200, RelationAnswer],
     handle: async ({ params: { mvUid }, body }, { caller, profiles }) => ({

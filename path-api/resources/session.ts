@@ -4,7 +4,7 @@ import { Session } from '../../schemas/login.ts'
 import { list } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 
-const source = 'Operations of our own: a session is what a login begins'
+const source = 'sessions'
 
 export const session = [
   operation({
@@ -23,7 +23,7 @@ export const session = [
   list({
     id: 'listSessions',
     path: '/auth/sessions',
-    summary: 'List the sessions that have not ended: devices and last use',
+    summary: 'List the active sessions, with their devices and last use',
     source,
     extra: true,
     access: 'user',

@@ -4,8 +4,8 @@ import { kindsOf, type Line } from '../../records/charts/timeline.ts'
 import { CLASS_NAMES, classKind, MEASUREMENTS } from '../../records/kinds.ts'
 import { GROUPS } from '../../records/registered/timeline-line.ts'
 import { MedGraph, Timeline } from '../../schemas/charts.ts'
-import { ServiceError } from '../../schemas/errors.ts'
 import { answer } from '../answer/answer.ts'
+import { InvalidInput, placedIn } from '../answer/invalid-input.ts'
 import { linked, ordering, requireForward } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 
@@ -24,7 +24,7 @@ const MEASURES = MEASUREMENTS.flatMap(({ path, series }) => [
 const time = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 
 const window = {
-  from: time('What is over before this is left out'),
+  from: time('What ended before this is left out'),
   to: time('What begins at this moment or later is left out'),
 }
 
@@ -38,12 +38,8 @@ function named(parameter: string, sent: readonly string[] | undefined, known: re
   const all = sent?.flatMap((text) => text.split(',')).filter((text) => text !== '')
   const unknown = all?.filter((name) => !known.includes(name)) ?? []
   if (unknown.length === 0) return all
-  const violations = unknown.slice(0, 100).map(() => ({
-    path: `query.${parameter}`,
-    code: 'enum',
-    message: `query.${parameter} must be of ${known.join(', ')}.`,
-  }))
-  throw new ServiceError('InvalidInput', { violations })
+  const violation = { path: parameter, code: 'enum', message: `must be one of ${known.join(', ')}` }
+  throw new InvalidInput(unknown.map(() => placedIn('query')(violation)))
 }
 
 type AddressOf = (className: string, record: object) => string | undefined
@@ -87,11 +83,9 @@ const timeline = operation({
   id: 'showTimeline',
   method: 'get',
   path: '/ehr/{ehrId}/summary/timeline',
-  summary: 'Show what happened in an EHR',
+  summary: 'Show the timeline of an EHR',
   description:
-    'Measurements, questionnaires, events, alerts, care plans, goals and tasks from their beginning to their end, ' +
-    'diagnoses and adverse reactions: those that the caller may see and that overlap the time that is asked for, by ' +
-    'their start. vis-timeline shows events and groups as they are.',
+    'Measurements, questionnaires, events, alerts, care plans, goals, tasks, diagnoses and adverse reactions that the caller may see and that overlap the requested period, by their start. vis-timeline shows events and groups as they are.',
   source,
   access: 'ehr:read',
   query: {
@@ -102,12 +96,12 @@ const timeline = operation({
         minimum: 1,
         maximum: 1000,
         default: 100,
-        description: 'Events at most',
+        description: 'Maximum number of events',
         examples: [100],
       }),
     ),
     cursor: Type.Optional(
-      Type.String({ maxLength: 1000, description: 'Where to go on: `page.next` of the answer before' }),
+      Type.String({ maxLength: 1000, description: 'Cursor: `page.next` of the previous answer' }),
     ),
     ...ordering('desc'),
   },
@@ -132,10 +126,9 @@ const medgraph = operation({
   id: 'showMedGraph',
   method: 'get',
   path: '/ehr/{ehrId}/summary/medgraph',
-  summary: 'Show measured values as the lines of a graph',
+  summary: 'Show measured values as lines of a graph',
   description:
-    'Points are in the order of time, as ECharts, Vega-Lite and Chart.js draw them. Of more than `points` those are ' +
-    'told that keep the shape of the line (LTTB); `stats` are of all.',
+    'Points are in chronological order, as ECharts, Vega-Lite and Chart.js draw them. A longer line is reduced to `points` points that keep its shape (LTTB); `stats` are those of all points.',
   source,
   access: 'ehr:read',
   query: {
@@ -146,7 +139,7 @@ const medgraph = operation({
         minimum: 0,
         maximum: MOST_POINTS,
         default: 300,
-        description: `Points of a line at most; 0: all of them, up to ${MOST_POINTS}`,
+        description: `Maximum number of points in a line; 0: all of them, up to ${MOST_POINTS}`,
         examples: [300],
       }),
     ),

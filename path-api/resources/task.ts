@@ -27,11 +27,11 @@ const keyOf = ({ ehrId, careplanId, goalId, taskId }: TaskParams) => ({
 
 const filters = {
   assignee: Task.fields.assignee,
-  carePlanId: Type.Optional(id('the care plan that they belong to')),
+  carePlanId: Type.Optional(id('the care plan that they are registered in')),
   dueBefore: Type.Optional(
     Type.String({
       format: 'date',
-      description: 'Day before which they are due; tasks without a due date are then left out',
+      description: 'Due before this day; tasks without a due date are left out',
     }),
   ),
 }
@@ -44,7 +44,7 @@ export const tasks = inBoth(
       summary: 'List the open tasks of an EHR',
       description:
         'Those of the care plans that the caller may see: the longest overdue first, those without a due date last. ' +
-        'Open tasks of a closed plan or goal are among them.',
+        'Open tasks of closed plans and goals are included.',
       source,
       access: 'ehr:read',
       query: filters,
@@ -59,7 +59,7 @@ export const tasks = inBoth(
       method: 'post',
       path: `${base}/{ehrId}/careplan/{careplanId}/goal/{goalId}/task`,
       summary: 'Add a task to a goal',
-      description: 'A goal takes 100 tasks, and none once it or its plan is closed.',
+      description: 'A goal has at most 100 tasks, and accepts none once it or its plan is closed.',
       source,
       access: 'plan:write',
       body: Task.body,

@@ -1,4 +1,8 @@
 import { Type } from '@sinclair/typebox'
+import { exampleOf } from '../../records/openehr/examples/example.ts'
+import { flatOf } from '../../records/openehr/examples/flat.ts'
+import type { RmObject } from '../../records/openehr/rm/canonical.ts'
+import { xmlOf } from '../../records/openehr/rm/in-xml.ts'
 import { webTemplateOf } from '../../records/openehr/templates/web-template.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { ArchetypeHead, ArchetypeResource, TemplateHead } from '../../schemas/template.ts'
@@ -14,10 +18,30 @@ const path = '/med/knowledge/template'
 const params = {
   concept: Type.String({
     pattern: '^[^/\\\\\\p{Cc}]{1,255}$',
-    description: 'Id of the template; blanks and capitals make no difference',
+    description: 'Id of the template, regardless of case and spacing',
     examples: ['vital_signs.v2'],
   }),
 }
+
+const oneOf = <const T extends readonly string[]>(names: T, description: string) =>
+  Type.Optional(Type.Unsafe<T[number]>({ type: 'string', enum: [...names], default: names[0], description }))
+
+const exampleOptions = {
+  format: oneOf(['json', 'xml', 'flat'], 'canonical JSON, XML, or JSON with a line for each value'),
+  detail_level: oneOf(['required', 'medium', 'complete'], 'How much it tells'),
+  type: oneOf(['input', 'output'], 'As it is sent, or as it is read'),
+}
+
+/** What a composition is called that has been stored. */
+const UID = { _type: 'OBJECT_VERSION_ID', value: '8849182c-82ad-4088-a07f-48ead4180515::hrs.local::1' }
+
+const withUid = ({ _type, archetype_node_id, name, ...rest }: RmObject): RmObject => ({
+  _type,
+  archetype_node_id,
+  name,
+  uid: UID,
+  ...rest,
+})
 
 const headOf = ({
   templateId,
@@ -38,7 +62,7 @@ export const templates = [
     path,
     summary: 'Store an operational template',
     description:
-      'As OPT 1.4. One with the same id is never replaced, also when only its blanks or capitals differ.',
+      'As OPT 1.4. A template is never replaced; ids that differ only in case or spacing are the same.',
     source,
     access: 'modeller',
     body: raw('application/xml', 'text/xml'),
@@ -66,7 +90,7 @@ export const templates = [
     path: `${path}/{concept}`,
     params,
     summary: 'Show an operational template',
-    description: 'As a web template (JSON), a tree for forms; or as it came (XML).',
+    description: 'As a web template (JSON), a tree for forms, or as it was uploaded (XML).',
     source,
     access: 'user',
     reply: [200, raw('application/json', 'application/xml'), 'versioned'],
@@ -81,12 +105,40 @@ export const templates = [
     },
   }),
   operation({
+    id: 'getTemplateExample',
+    method: 'get',
+    path: `${path}/{concept}/example`,
+    params,
+    query: exampleOptions,
+    summary: 'Show an example of a composition of a template',
+    description:
+      'Made up. `required` has what must be there, `medium` each node once, `complete` each kind of value too; the first two can ' +
+      'be stored as they are. As `output` it has a uid, as compositions have that are read.',
+    source,
+    access: 'user',
+    reply: [200, raw('application/json', 'application/xml'), 'versioned'],
+    handle: async ({ params: { concept }, query }, { caller, templates }) => {
+      const { format = 'json', detail_level = 'required', type = 'input' } = query
+      const { head, template } = await templates.get(caller, concept)
+      const made = exampleOf(template, detail_level)
+      const shown = type === 'output' ? withUid(made) : made
+      const xml = format === 'xml'
+      const text = xml
+        ? xmlOf(shown, 'composition')
+        : JSON.stringify(format === 'flat' ? flatOf(webTemplateOf(template), shown) : shown)
+      return answer(text, {
+        version: head.version,
+        headers: { 'content-type': xml ? 'application/xml' : 'application/json' },
+      })
+    },
+  }),
+  operation({
     id: 'deleteTemplate',
     method: 'delete',
     path: `${path}/{concept}`,
     params,
     summary: 'Remove an operational template',
-    description: 'As long as there are compositions of it, it stays.',
+    description: 'Refused as long as there are compositions of it.',
     source,
     access: 'modeller',
     reply: [204],
@@ -136,7 +188,7 @@ export const archetypes = [
       }),
     },
     summary: 'Show an archetype with its nodes',
-    description: 'As the template shows it that has most of its nodes.',
+    description: 'As in the template that uses most of its nodes.',
     source,
     access: 'user',
     reply: [200, ArchetypeResource, 'versioned'],

@@ -84,7 +84,7 @@ export class EmailChanges {
       )
     } catch (error) {
       if (!isDuplicate(error)) throw error
-      throw new ServiceError('Conflict', { detail: 'The address belongs to another account by now.' })
+      throw new ServiceError('Conflict', { detail: 'The address now belongs to another account.' })
     }
     return { mvUid: user._id, formerEmail: user.email }
   }

@@ -90,7 +90,7 @@ export class Registrations {
     return { mvUid: user._id, email: user.email, state: stateOf(user) }
   }
 
-  /** Names are public, addresses are not: of one that is an address nothing is told. */
+  /** Usernames are public, addresses are not: nothing is revealed about a username that is an address. */
   async #requireFree(username: string | undefined): Promise<void> {
     if (username === undefined || username.includes('@')) return
     const holder = await usersOf(this.#parts.database.db).findOne({ username })

@@ -10,10 +10,13 @@ import { inTurn, intoPlan, replaceInTurn } from '../registered/into.ts'
 import { PlanDocuments } from '../registered/plan-documents.ts'
 import { auditingRefusal } from '../registered/refusals/refusals.ts'
 import type { Holders, Key, Writing } from '../registered/registered.ts'
+import { STEP } from '../store/batching/steps.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
+import { type Jobs, untilDone } from '../store/steps/under-way.ts'
 import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records, readTogether, type Transaction } from '../store/writing/transaction.ts'
+import { closeInSteps, closesAtOnce, closingJob } from './closing.ts'
 import { CarePlan } from './contents/plan-kinds.ts'
 import { type PlanRecords, planRecords, type StoredPlan } from './contents/stores.ts'
 import { assembled, type PlanWithGoals, planWithGoals } from './contents/with-contents.ts'
@@ -21,6 +24,7 @@ import { Goals } from './goals.ts'
 import { Participants } from './participants/participants.ts'
 import { PlanSettings } from './settings.ts'
 import { Tasks } from './tasks.ts'
+import { fillInSteps, fillingJob, idsOf } from './templates/filling.ts'
 import { filledIn, placed } from './templates/from-template.ts'
 import type { CarePlanTemplates } from './templates/templates.ts'
 
@@ -54,12 +58,18 @@ export class CarePlans {
     this.settings = new PlanDocuments(records, this.holders, PlanSettings)
   }
 
-  /** Whether there is an EHR, or a care plan, of which something is asked. */
+  /** Whether there is the EHR, or the care plan, of a request. */
   get holders(): Holders {
     return {
       ehr: (caller, ehrId) => this.#ehrs.get(caller, ehrId),
       plan: (caller, key) => this.of.plans.get(caller, key),
     }
+  }
+
+  /** What goes on after the transaction that began it. */
+  get jobs(): Jobs {
+    const fill = fillingJob(this.#records, this.of, this.templates, this.participants)
+    return { close: closingJob(this.#records, this.of), fill }
   }
 
   /** What is kept beside the kinds that are classes, too. */
@@ -99,7 +109,7 @@ export class CarePlans {
   #made(caller: Caller, key: Key, create: () => Promise<PlanWithGoals>): Promise<PlanWithGoals> {
     return unlessMade(
       () => auditingRefusal(this.#records, caller, CarePlan.collection, key.ehrId, create),
-      () => this.get(caller, key),
+      () => this.#whenDone(caller, key),
     )
   }
 
@@ -117,10 +127,26 @@ export class CarePlans {
     const { plan, goals } = filledIn(template, use, today)
     const id = newId()
     const place = { ehrId, carePlanId: id }
-    const contents = placed(goals, place, newId)
+    const size = goals.reduce((sum, { tasks }) => sum + 1 + tasks.length, 1)
+    const atOnce = size <= STEP.documents
+    const contents = placed(goals, place, atOnce ? newId : idsOf(id))
     const invited = (use.participants ?? []).map((body) => ({ body, id: newId() }))
+    const begin = (tx: Transaction) => this.of.plans.createIn(caller, { ehrId }, plan, id, tx)
+    if (!atOnce)
+      return this.#made(caller, { id, ehrId }, async () => {
+        await this.#tried(async (tx) => {
+          await begin(tx)
+          await this.participants.createAllIn(tx, caller, place, invited)
+        })
+        await inTransaction(this.#records, async (tx) => {
+          await begin(tx)
+          const filling = { templateId, use, today, invited }
+          await fillInSteps(this.#records, tx, caller, place, filling)
+        })
+        return this.#whenDone(caller, { id, ehrId })
+      })
     const work = async (tx: Transaction): Promise<PlanWithGoals> => {
-      const created = await this.of.plans.createIn(caller, { ehrId }, plan, id, tx)
+      const created = await begin(tx)
       const into = intoPlan(place)
       const newGoals = await this.of.goals.store.createAll(caller, contents.goals, into, { tx })
       const newTasks = await this.of.tasks.store.createAll(caller, contents.tasks, into, { tx })
@@ -128,6 +154,24 @@ export class CarePlans {
       return assembled(created, newGoals, newTasks)
     }
     return this.#made(caller, { id, ehrId }, () => inTransaction(this.#records, work))
+  }
+
+  /** Finds out whether something would be refused, and leaves nothing of it. */
+  async #tried(work: (tx: Transaction) => Promise<void>): Promise<void> {
+    const undone = new Error('It was only tried.')
+    const trial = inTransaction(this.#records, async (tx) => {
+      await work(tx)
+      throw undone
+    })
+    await trial.catch((error) => {
+      if (error !== undone) throw error
+    })
+  }
+
+  /** The plan when all that is done to it in steps is done. @throws Unavailable when that takes longer than anybody waits */
+  async #whenDone(caller: Caller, key: Key): Promise<PlanWithGoals> {
+    await untilDone(this.#records, { field: 'carePlanId', id: key.id })
+    return this.get(caller, key)
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed; RuleViolated */
@@ -152,12 +196,15 @@ export class CarePlans {
     const close = () =>
       inTurn(this.#records, key.ehrId, async (tx) => {
         const plan = await this.of.plans.close(caller, key, closing, { tx, expected })
-        const read = await planWithGoals(this.of, caller, plan, tx)
         const { status = 'COMPLETED', closeOpen } = closing
+        if (closeOpen && !(await closesAtOnce(this.#records, tx, key.id)))
+          return void (await closeInSteps(this.#records, tx, caller, plan, status))
+        const read = await planWithGoals(this.of, caller, plan, tx)
         if (!closeOpen) return read
         return { ...read, goals: await this.goals.closeAll(caller, read.goals, status, tx) }
       })
-    return unlessClosed(options, closing, () => this.get(caller, key), close)
+    const closed = async () => (await close()) ?? this.#whenDone(caller, key)
+    return unlessClosed(options, closing, () => this.get(caller, key), closed)
   }
 
   history(caller: Caller, key: Key, page: PageOf) {

@@ -7,8 +7,10 @@ import type { Series } from '../measurements/series.ts'
 export interface GraphBand {
   code: string
   label: string
-  from: number
-  to: number
+  /** null: all that is lower. */
+  from: number | null
+  /** null: all that is higher. */
+  to: number | null
   severity: number
 }
 
@@ -35,7 +37,8 @@ export function bandsOf(
   const set = ofPlan ?? usual(kind)
   if (!set) return []
   const [min, max] = range.map((end) => convert(end, unit, set.unit)) as [number, number]
-  const inUnit = (value: number) => rounded(convert(value, set.unit, unit), 4)
+  const inUnit = (value: number) =>
+    value === min || value === max ? null : rounded(convert(value, set.unit, unit), 4)
   return stretches(set, name, [min, max]).map(({ band: { code, label, severity }, from, to }) => ({
     ...{ code, label, from: inUnit(from), to: inUnit(to), severity },
   }))

@@ -10,7 +10,7 @@ export interface Columns {
 }
 
 /** Documents in one message of the database. */
-const BATCH = 50_000
+const BATCH = 25_000
 
 /**
  * Reads times and values of records, in the order of time, and nothing else of them: there may be a hundred thousand.
@@ -26,13 +26,16 @@ export async function readColumns(
   const rows = new RawRows(['timestamp', ...fields])
   const session = client.startSession()
   try {
-    const ask = async (command: Document): Promise<bigint> => {
-      const { cursor } = await db.command(command, { session, raw: true })
-      return rows.add(cursor as Uint8Array)
+    const ask = async (command: Document): Promise<Uint8Array> =>
+      (await db.command(command, { session, raw: true })).cursor as Uint8Array
+    let answer = await ask({ find: collection, filter, projection, batchSize: BATCH, maxTimeMS: QUERY_MS })
+    for (let next = rows.next(answer); next !== 0n; next = rows.next(answer)) {
+      // The database finds the next ones while these are read.
+      const following = ask({ getMore: next, collection, batchSize: BATCH })
+      rows.add(answer)
+      answer = await following
     }
-    const find = { find: collection, filter, projection, batchSize: BATCH, maxTimeMS: QUERY_MS }
-    let next = await ask(find)
-    while (next !== 0n) next = await ask({ getMore: next, collection, batchSize: BATCH })
+    rows.add(answer)
   } finally {
     await session.endSession()
   }
@@ -41,9 +44,15 @@ export async function readColumns(
 
 /** An index may hold the newest first, and the measurements of several plans one plan after the other. */
 function inOrder([times = new Float64Array(), ...values]: Float64Array[]): Columns {
-  const isSorted = times.every((time, i) => i === 0 || time >= (times[i - 1] as number))
-  if (isSorted) return { times, values }
+  if (isSorted(times)) return { times, values }
+  for (const column of [times, ...values]) column.reverse()
+  if (isSorted(times)) return { times, values }
   const order = Uint32Array.from(times.keys()).sort((a, b) => (times[a] as number) - (times[b] as number))
   const sorted = (column: Float64Array) => Float64Array.from(order, (i) => column[i] as number)
   return { times: sorted(times), values: values.map(sorted) }
+}
+
+const isSorted = (times: Float64Array): boolean => {
+  for (let i = 1; i < times.length; i++) if ((times[i - 1] as number) > (times[i] as number)) return false
+  return true
 }

@@ -1,9 +1,10 @@
 import type { Filter } from 'mongodb'
+import type { Coding } from '../../schemas/coding.ts'
 import { thresholdsIn } from '../measurements/alerts/alerts.ts'
 import { PlanThresholds } from '../measurements/alerts/plan-thresholds.ts'
 import type { MeasurementKind } from '../measurements/measurement.ts'
 import { rounded } from '../measurements/quantities/units.ts'
-import { type Series, unitLabel } from '../measurements/series.ts'
+import { loinc, type Series, unitLabel } from '../measurements/series.ts'
 import { type Caller, permitted } from '../store/documents/caller.ts'
 import { documentsOf } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
@@ -26,26 +27,26 @@ export interface GraphQuery {
 /** Where a graph is no longer drawn point by point. */
 export const MOST_POINTS = 5000
 
-/** The newest alerts and events that are told with a graph. */
+/** How many of the newest alerts and events come with a graph. */
 const MOST_ANNOTATIONS = 200
 
 interface Stats {
   min: number
   max: number
   mean: number
-  last: number
+  last: { x: number; y: number }
 }
 
 interface GraphSeries {
   id: string
   measure: string
   label: string
-  code: string | null
+  code: Coding | null
   unit: string
   unitLabel: string
   axis: string
   kind: 'line'
-  /** How many points there are, and how many are told. */
+  /** How many points there are, and how many are returned. */
   total: number
   returned: number
   sampling: { algorithm: 'lttb' | 'none'; points: number }
@@ -165,7 +166,7 @@ export class Graphs {
     const { requestId, userId, application } = caller
     const about = { requestId, userId, application, action: 'query', asked: 'medgraph', ehrId } as const
     const accesses = collections.map((type) => ({ ...about, type, ids: [], outcome: 'done' as const }))
-    if (accesses.length > 0) await this.#records.audit.record(...accesses)
+    await this.#records.audit.record(...accesses)
   }
 }
 
@@ -186,7 +187,7 @@ function graphSeries(
   query: GraphQuery,
 ): GraphSeries {
   const { x, y } = points
-  const found = statsOf(y)
+  const found = statsOf(points)
   const total = x.length
   const most = query.points === 0 ? MOST_POINTS : query.points
   const chosen = found ? sampled(points, most, found.at) : []
@@ -194,7 +195,7 @@ function graphSeries(
     id: `${path}.${name}`,
     measure: path,
     label,
-    code: code ?? null,
+    code: code === undefined ? null : loinc(code),
     unit,
     unitLabel: unitLabel(unit),
     axis,
@@ -209,7 +210,7 @@ function graphSeries(
 }
 
 /** Also where the lowest and the highest value are. */
-function statsOf(values: Float64Array): { stats: Stats; at: [min: number, max: number] } | undefined {
+function statsOf({ x, y: values }: Points): { stats: Stats; at: [min: number, max: number] } | undefined {
   if (values.length === 0) return undefined
   let [min, max, sum] = [0, 0, 0]
   for (let i = 0; i < values.length; i++) {
@@ -218,14 +219,15 @@ function statsOf(values: Float64Array): { stats: Stats; at: [min: number, max: n
     if (value > (values[max] as number)) max = i
     sum += value
   }
-  const [least, most, last] = [values[min], values[max], values.at(-1)] as [number, number, number]
+  const [least, most] = [values[min], values[max]] as [number, number]
+  const last = { x: x.at(-1) as number, y: values.at(-1) as number }
   return {
     stats: { min: least, max: most, mean: rounded(sum / values.length, 4), last },
     at: [min, max],
   }
 }
 
-/** The axes of the series that are told, each wide enough for all of them. */
+/** The axes of the returned series, each wide enough for all of them. */
 function axesOf(kinds: readonly MeasurementKind[], told: readonly GraphSeries[]): Axis[] {
   return [...new Set(told.map(({ axis }) => axis))].map((id) => {
     const those = told.filter(({ axis }) => axis === id)

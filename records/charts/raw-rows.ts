@@ -34,19 +34,27 @@ export class RawRows {
     return this.#columns.map((column) => column.slice(0, this.#length))
   }
 
-  /**
-   * @param cursor of an answer: its batch of documents, and where to go on
-   * @returns the cursor's id; 0n when there is nothing more
-   */
-  add(cursor: Uint8Array): bigint {
-    this.#bytes = cursor
-    this.#view = new DataView(cursor.buffer, cursor.byteOffset, cursor.byteLength)
+  /** @param cursor of an answer, with its batch of documents */
+  add(cursor: Uint8Array): void {
+    this.#open(cursor)
+    this.#each(0, (type, _, at) => {
+      if (type === ARRAY) this.#each(at, (__, ___, document) => this.#row(document))
+    })
+  }
+
+  /** Where an answer's cursor goes on; 0n when there is nothing more. */
+  next(cursor: Uint8Array): bigint {
+    this.#open(cursor)
     let id = 0n
     this.#each(0, (type, name, at) => {
-      if (type === ARRAY) this.#each(at, (_, __, document) => this.#row(document))
-      else if (type === INT64 && this.#isNamed(name, ID)) id = this.#view.getBigInt64(at, true)
+      if (type === INT64 && this.#isNamed(name, ID)) id = this.#view.getBigInt64(at, true)
     })
     return id
+  }
+
+  #open(cursor: Uint8Array): void {
+    this.#bytes = cursor
+    this.#view = new DataView(cursor.buffer, cursor.byteOffset, cursor.byteLength)
   }
 
   #row(at: number): void {

@@ -68,7 +68,7 @@ interface Found {
 
 const LIST = 'timeline'
 
-/** The kinds that can be asked for. */
+/** The kinds that can be requested. */
 export const kindsOf = ({ kind, parts = [] }: TimelineLine): string[] => [
   kind,
   ...parts.map((part) => part.kind),
@@ -98,11 +98,15 @@ export class Timelines {
   ): Promise<{ lines: Line[]; next: string | null }> {
     const { limit, cursor, order = 'desc' } = query
     const direction = order === 'asc' ? 1 : -1
-    const after = cursor === undefined ? undefined : positionIn(cursor)
-    const readable = { ehrId, ...permitted('_rperm', caller) }
+    const after = cursor === undefined ? undefined : positionIn(order, cursor)
+    const plans = await this.#plans(caller, ehrId)
     const streams = this.#shown.flatMap((shown) => streamsOf(shown, query))
     const parts = await Promise.all(
-      streams.map((stream) => readStream(stream, readable, { direction, after, limit: limit + 1 })),
+      streams.map((stream) => {
+        const place = isOfPlans(stream) && plans ? { carePlanId: plans } : { ehrId }
+        const readable = { ...place, ...permitted('_rperm', caller) }
+        return readStream(stream, readable, { direction, after, limit: limit + 1 })
+      }),
     )
     const all = parts.flat().sort((a, b) => direction * compare(a, b))
     const page = all.slice(0, limit)
@@ -110,7 +114,18 @@ export class Timelines {
     const lines = page.map(lineOf)
     await this.#report(caller, lines)
     const last = all.length > limit ? page.at(-1) : undefined
-    return { lines, next: last ? encodeCursor(LIST, { value: last.start, id: last.id }) : null }
+    return { lines, next: last ? encodeCursor(listIn(order), { value: last.start, id: last.id }) : null }
+  }
+
+  /**
+   * The plans whose measurements the caller may see: others' in the same EHR are then not even looked at. undefined:
+   * so many that the EHR is searched as a whole.
+   */
+  async #plans(caller: Caller, ehrId: string): Promise<string | { $in: string[] } | undefined> {
+    const readable = { ehrId, ...permitted('_rperm', caller) } as Filter<ParseDocument>
+    const found = documentsOf(this.#records, 'CarePlan').find(readable, { projection: { _id: 1 } })
+    const ids = (await found.limit(MOST_PLANS + 1).toArray()).map(({ _id }) => _id)
+    return ids.length > MOST_PLANS ? undefined : ids.length === 1 ? ids[0] : { $in: ids }
   }
 
   async #report(caller: Caller, lines: readonly Line[]): Promise<void> {
@@ -120,15 +135,28 @@ export class Timelines {
       const records = lines.flatMap(({ className, record }) => (className === collection ? [record] : []))
       return accessesOf({ collection, ehr: 'ehrId' }, caller, what, records)
     })
-    if (accesses.length > 0) await this.#records.audit.record(...accesses)
+    await this.#records.audit.record(...accesses)
   }
 }
 
+/** So many plans are read side by side. */
+const MOST_PLANS = 100
+
+/** Whether the records of a stream are listed plan by plan in the timeline's order. */
+const isOfPlans = ({ shown: { kind, format }, key }: Stream): boolean =>
+  kind.registeredIn === 'plan' &&
+  Object.values(kind.lists).some(
+    ({ by, sort }) => by.join() === 'carePlanId' && format.field(sort as string).key === key,
+  )
+
 const isShown = (kind: ClassKind): kind is Shown['kind'] => kind.timeline !== undefined
 
+/** A cursor goes on in the order that it was given in. */
+const listIn = (order: Order): string => `${LIST}.${order}`
+
 /** @throws MalformedRequest */
-function positionIn(cursor: string): Position & { value: Date } {
-  const { value, id } = decodeCursor(LIST, cursor)
+function positionIn(order: Order, cursor: string): Position & { value: Date } {
+  const { value, id } = decodeCursor(listIn(order), cursor)
   if (!(value instanceof Date)) throw foreignCursor()
   return { value, id }
 }
@@ -171,7 +199,7 @@ function streamsOf(shown: Shown, { from, to, kinds }: TimelineQuery): Stream[] {
 /** Before all that can be written in an ISO text. */
 const BEGINNING = new Date(-8.64e15)
 
-/** The condition that lets only the parts through that are asked for. */
+/** The condition that admits only the requested parts. */
 function typeOf({ kind, parts = [] }: TimelineLine, asked: readonly string[]): Fields {
   const types = (those: boolean) =>
     parts.flatMap((part) => (asked.includes(part.kind) === those ? [part.type] : []))

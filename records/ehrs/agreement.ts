@@ -1,6 +1,6 @@
 import type { ClientSession, Collection } from 'mongodb'
 import { type Database, documentsOf, together } from '../store/documents/database.ts'
-import { LONGEST_REQUEST_MS } from '../store/writing/recent-removals.ts'
+import { LONGEST_REQUEST_MS } from '../store/writing/removal/recent-removals.ts'
 import type { Records, Transaction } from '../store/writing/transaction.ts'
 import { takeTurns } from '../store/writing/turns.ts'
 import type { Held } from './removal/removal.ts'

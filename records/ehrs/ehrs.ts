@@ -4,19 +4,20 @@ import { Ehr } from '../../schemas/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type AuditEntry, listAccess } from '../store/audit/trail.ts'
 import type { Expected } from '../store/decisions.ts'
-import { type Caller, isAdmin } from '../store/documents/caller.ts'
+import { type Caller, isAdmin, type Permissions } from '../store/documents/caller.ts'
 import { isDuplicate } from '../store/documents/database.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
 import { accessesOf, attemptOf } from '../store/resource.ts'
+import { untilDone } from '../store/steps/under-way.ts'
 import { Store } from '../store/store.ts'
 import { unlessMade } from '../store/writing/once.ts'
-import { inTransaction, type Records } from '../store/writing/transaction.ts'
+import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
 import { admitSubject, waitsFor } from './agreement.ts'
 import { beginEhr, makersOf } from './beginning/beginning.ts'
 import { governsEhr } from './beginning/of-account.ts'
 import { ownEhrId, ownFirst } from './own-first.ts'
-import { removeSoftly, restoreRemoved } from './removal/removed.ts'
+import { removeSoftly, restoreRemoved, untilMarked } from './removal/removed.ts'
 import { ehrPermissions } from './rights/access.ts'
 import { unnamedFor } from './rights/anonymity.ts'
 
@@ -57,7 +58,7 @@ export class Ehrs {
 
   /**
    * Those whose subject or creator the caller is, and those in whose care plans they take part: first the one that came
-   * with the caller's account, then the newest first. Whom it is about, those are not told who take part anonymously.
+   * with the caller's account, then the newest first. Participants of anonymous plans do not see the subject.
    */
   async list(caller: Caller, page: PageOf, where: { subjectId?: string } = {}): Promise<Page<SeenEhr>> {
     const [{ items, ...rest }, unnamed] = await Promise.all([
@@ -87,14 +88,23 @@ export class Ehrs {
     return this.store.get(caller, { id })
   }
 
-  /** Those that wait for the caller to agree, the newest first. Nothing is told of what is in them. */
+  /** Those that wait for the caller to agree, the newest first, without their contents. */
   listPending(caller: Caller, page: PageOf): Promise<Page<StoredEhr>> {
     const where = { subjectId: caller.userId, pending: true }
     return this.store.list(unrestricted(caller), 'pending', { where, ...page })
   }
 
-  /** Makes an EHR, as {@link beginEhr} has it. @throws RuleViolated for one too many */
-  create(caller: Caller, subjectId: string, id: string): Promise<StoredEhr> {
+  /**
+   * Makes an EHR, as {@link beginEhr} has it.
+   * @param keep what belongs to it from the beginning
+   * @throws RuleViolated for one too many
+   */
+  create(
+    caller: Caller,
+    subjectId: string,
+    id: string,
+    keep?: (tx: Transaction, permissions: Permissions) => Promise<void>,
+  ): Promise<StoredEhr> {
     return unlessMade(
       () =>
         inTransaction(this.#records, async (tx) => {
@@ -102,6 +112,7 @@ export class Ehrs {
             _id: id,
             subjectId,
           })
+          await keep?.(tx, permissions)
           return this.store.create(caller, { subjectId, ...kept }, permissions, { tx, id })
         }).catch((error) => {
           throw isDuplicate(error) ? new ServiceError('Conflict', { cause: error }) : error
@@ -143,10 +154,11 @@ export class Ehrs {
       const by = declines ? unrestricted(caller) : caller
       const ehr = await this.store.get(by, { id }, { tx })
       await this.#requireGoverning(by, ehr, 'delete')
-      await removeSoftly(this.#records, tx, { ehrId: id, subjectId: ehr.subjectId })
+      await removeSoftly(this.#records, tx, by, { ehrId: id, subjectId: ehr.subjectId })
       await this.store.remove(by, { id }, { tx, expected })
     })
     await this.#records.recentRemovals.remember(id, removal)
+    await untilMarked(this.#records, id)
   }
 
   /**
@@ -174,6 +186,7 @@ export class Ehrs {
     await restored.catch((error) => {
       if (!(again && error instanceof ServiceError)) throw error
     })
+    await untilDone(this.#records, { field: 'ehrId', id })
     return this.get(by, id)
   }
 
@@ -182,7 +195,7 @@ export class Ehrs {
     await makersOf(this.#records).deleteOne({ _id: userId }, { session })
   }
 
-  /** @throws Forbidden, of which the audit is told */
+  /** @throws Forbidden, which is audited */
   async #requireGoverning(caller: Caller, ehr: StoredEhr, action: 'query' | 'delete'): Promise<void> {
     if (!governsEhr(caller, ehr)) await this.#refuse(caller, ehr, action)
   }

@@ -6,7 +6,7 @@ import { payloadViolations } from '../registered/refusals/payload.ts'
 export const ALERT = 'measurement-alert'
 
 const DAY_MS = 86_400_000
-/** Later than this no time can be told. */
+/** The latest time that can be represented. */
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
@@ -39,7 +39,7 @@ function violationsOf(
   if (new Set(ids).size < ids.length)
     found.push({ path: 'participants', code: 'twice', message: 'must name each participant once' })
   if (type === ALERT && changed.includes('type'))
-    found.push({ path: 'type', code: 'reserved', message: 'is for the alerts that the service makes itself' })
+    found.push({ path: 'type', code: 'reserved', message: 'is reserved for alerts that the service creates' })
   return [...found, ...(data === undefined ? [] : payloadViolations(data, 'data'))]
 }
 

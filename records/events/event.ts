@@ -1,6 +1,7 @@
+import { SeverityEnum } from '../../schemas/enum.ts'
 import { Event as forms } from '../../schemas/event.ts'
 import { kind } from '../registered/kind.ts'
-import type { TimelineValue } from '../registered/timeline-line.ts'
+import { severityIn, type TimelineValue } from '../registered/timeline-line.ts'
 import { ALERT, eventRules, reaching } from './event-rules.ts'
 
 const byTime = { sort: 'start', order: 'asc' } as const
@@ -21,7 +22,7 @@ export const Event = kind(forms, {
     says: ({ title, description, severity, data }) => ({
       content: String(title),
       summary: description as string | undefined,
-      severity: severity as string | undefined,
+      severity: severityIn(SeverityEnum.enum, severity),
       values: (data as { values?: TimelineValue[] } | undefined)?.values ?? [],
     }),
   },

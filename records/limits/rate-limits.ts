@@ -3,7 +3,7 @@ import type { Db } from 'mongodb'
 import { RateLimiterMemory, RateLimiterMongo, RateLimiterRes } from 'rate-limiter-flexible'
 import { ServiceError } from '../../schemas/errors.ts'
 
-/** How often who may ask; see docs/decisions/rate-limits.md. */
+/** How many requests are answered; see docs/decisions/rate-limits.md. */
 export interface RateLimits {
   /** Requests a minute from one address. */
   address: number
@@ -22,17 +22,22 @@ type Policy = Exclude<keyof RateLimits, 'shared'> | 'mail'
 /** Mails to one person in an hour, whoever asks for them. */
 const mailsToOne = 5
 
-/** Where an answer says how much is left. */
-interface Head {
-  setHeader(name: string, value: string): unknown
+/** How many requests a policy grants, and how many of them are left. */
+export interface Allowance {
+  policy: Policy
+  most: number
+  seconds: number
+  left: number
+  /** Until all of them are granted again. */
+  resetSeconds: number
 }
 
 /**
- * Counts a request against a policy, or several that came as one, and says in the answer's head how much is left.
- *
+ * Counts a request against a policy, or several that came as one, and tells how much is left.
+ * @param answer to what has been asked; whoever opened the limiter knows how to tell it
  * @throws TooManyRequests
  */
-export type Spend = (policy: Policy, key: string, answer?: Head, requests?: number) => Promise<void>
+export type Spend = (policy: Policy, key: string, answer?: object, requests?: number) => Promise<void>
 
 const seconds: Record<Policy, number> = {
   ...{ address: 60, account: 60, guardedAddress: 300, guardedAccount: 300 },
@@ -40,7 +45,11 @@ const seconds: Record<Policy, number> = {
 }
 
 /** The limits that guard against guessing are always counted in the database: they outlive a restart. */
-export async function rateLimiter(db: Db, limits: RateLimits): Promise<Spend> {
+export async function rateLimiter(
+  db: Db,
+  limits: RateLimits,
+  tell: (answer: object, allowance: Allowance) => void = () => {},
+): Promise<Spend> {
   const most: Record<Policy, number> = { ...limits, mail: mailsToOne }
   const options = (policy: Policy) => ({
     keyPrefix: policy,
@@ -74,10 +83,10 @@ export async function rateLimiter(db: Db, limits: RateLimits): Promise<Spend> {
       (refused: unknown) => ({ count: refused, exceeded: true }),
     )
     if (!(count instanceof RateLimiterRes)) throw count
-    const wait = Math.ceil(count.msBeforeNext / 1000)
-    answer?.setHeader('ratelimit-policy', `"${policy}";q=${most[policy]};w=${seconds[policy]}`)
-    answer?.setHeader('ratelimit', `"${policy}";r=${count.remainingPoints};t=${wait}`)
-    if (exceeded) throw new ServiceError('TooManyRequests', { retryAfter: wait })
+    const resetSeconds = Math.ceil(count.msBeforeNext / 1000)
+    const about = { policy, most: most[policy], seconds: seconds[policy] }
+    if (answer) tell(answer, { ...about, left: count.remainingPoints, resetSeconds })
+    if (exceeded) throw new ServiceError('TooManyRequests', { retryAfter: resetSeconds })
   }
 }
 

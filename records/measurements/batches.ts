@@ -81,7 +81,7 @@ export class Batches {
     }
   }
 
-  /** Rights and plans are asked once for each plan. */
+  /** Rights are checked, and plans read, once for each plan. */
   async #storeIn(
     tx: Transaction,
     caller: Caller,

@@ -5,7 +5,7 @@ import type { Caller } from '../store/documents/caller.ts'
 import type { PageQuery } from '../store/reading/listing.ts'
 import type { Records } from '../store/writing/transaction.ts'
 
-/** What the way of the same name is asked. */
+/** The arguments of the method of the same name. */
 type Asked<W extends 'list' | 'get' | 'create' | 'replace' | 'restore'> = Parameters<
   Registered<TObject, string>[W]
 >

@@ -3,7 +3,8 @@ import { closed, Links, text } from '../../schemas/common.ts'
 import { SourceEnum } from '../../schemas/enum.ts'
 import { derived, internal, time } from '../../schemas/forms/fields.ts'
 import { type AnyForms, forms } from '../../schemas/forms/forms.ts'
-import { shownForm } from '../../schemas/forms/path-form.ts'
+import { responseForm } from '../../schemas/forms/path-form.ts'
+import type { Band } from '../../schemas/thresholds.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import {
   type ClassKind,
@@ -15,10 +16,11 @@ import {
 } from '../registered/kind.ts'
 import type { Group, Said } from '../registered/timeline-line.ts'
 import { alertsOf } from './alerts/alerts.ts'
-import type { Thresholded } from './calculations/thresholds.ts'
+import { bandOf, type Thresholded } from './calculations/thresholds.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { OmhBody } from './omh.ts'
 import {
+  inOwnUnit,
   ownUnits,
   type Quantity,
   quantityFields,
@@ -26,7 +28,7 @@ import {
   quantityWarnings,
 } from './quantities/quantity.ts'
 import { rounded } from './quantities/units.ts'
-import { type Series, seriesOf, unitLabel, valueIn } from './series.ts'
+import { loinc, type Series, seriesOf, unitLabel, valueIn } from './series.ts'
 import { allOrNone } from './together.ts'
 
 /** What every measurement has. */
@@ -66,7 +68,7 @@ const warning = Type.Object(
 )
 
 const warnings = derived(
-  Type.Array(warning, { default: [], description: 'What is unusual about it; it is stored all the same' }),
+  Type.Array(warning, { default: [], description: 'What is unusual about it; it is stored nevertheless' }),
 )
 
 const byTime = { sort: 'timestamp', order: 'desc' } as const
@@ -88,14 +90,16 @@ interface Measurement {
   optional?: readonly string[]
   /** Its other fields. */
   fields?: TProperties
-  /** Its lines in the graph, by name, which a plan's thresholds bound, too; its quantities unless told. */
+  /** Its lines in the graph, by name, which a plan's thresholds bound, too; by default its quantities. */
   series?: Readonly<Record<string, Series>>
   /** Published conditions of its series, by name, which a plan may take for its thresholds; the usual one first. */
   presets?: Thresholded['presets']
   /** Of the whole record in LOINC, when that is not its only series'. */
   code?: string
-  /** Where it stands in the timeline; `measurements` unless told. */
+  /** Its group in the timeline, by default `measurements`. */
   group?: Group
+  /** Those series' values that are kept rounded, not rounded: they decide what calls for an alert. */
+  unrounded?(record: Values): Record<string, number | undefined>
   /** The derived field that says in a word what it means. */
   summary?: string
   /** What quantities and fields cannot say. */
@@ -136,7 +140,9 @@ export function measurement(told: Measurement) {
   const { words, specified = [], comparison, omh, path, presets = {}, ...definition } = told
   const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...about } = definition
   const series = definition.series ?? seriesOfAll(quantities)
-  const says = (record: Values) => said({ words, series, ...definition }, record)
+  const unit = Object.values(series)[0]?.unit ?? ''
+  const thresholded: Thresholded = { names: Object.keys(series), unit, presets }
+  const says = (record: Values) => said({ words, series, thresholded, ...definition }, record)
   const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
   )
@@ -150,7 +156,7 @@ export function measurement(told: Measurement) {
   })
   const { properties, $id = '' } = made.resource
   const compositionId = { ...properties.id, description: 'The same id, as that of a composition' } as TSchema
-  const answered = { ...properties, compositionId, ...shownForm(comparison?.fields ?? {}), links: Links }
+  const answered = { ...properties, compositionId, ...responseForm(comparison?.fields ?? {}), links: Links }
   const measured = kind(
     { ...made, resource: closed($id, about.description, answered) },
     {
@@ -159,7 +165,8 @@ export function measurement(told: Measurement) {
       rules: rulesOf(definition),
       lists: {
         ofEhr: { by: ['ehrId'], ...byTime },
-        ofPlan: { by: ['carePlanId'], ...byTime },
+        // The graph reads times and values of a plan, and nothing else.
+        ofPlan: { by: ['carePlanId'], ...byTime, values: Object.values(series).map(({ field }) => field) },
         same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
       },
       foundBy: Object.keys(quantities),
@@ -171,19 +178,38 @@ export function measurement(told: Measurement) {
       },
     },
   )
-  const unit = Object.values(series)[0]?.unit ?? ''
-  const thresholded: Thresholded = { names: Object.keys(series), unit, presets }
-  const companion = alertsOf({ path, thresholded, says })
+  const exact = (record: Values) => exactValues({ series, quantities, ...definition }, record)
+  const companion = alertsOf({ path, thresholded, says, exact })
   return { ...measured, path, specified, series, thresholded, companion, quantities, omh }
 }
 
 const seriesOfAll = (quantities: Record<string, Quantity>): Record<string, Series> =>
   Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, seriesOf(quantity)]))
 
-type Saying = Pick<Measurement, 'words' | 'code' | 'summary'> & Required<Pick<Measurement, 'series'>>
+/** The values of all series; those in their own units as they convert, not as they are kept. */
+function exactValues(
+  {
+    series,
+    quantities,
+    unrounded,
+  }: Required<Pick<Measurement, 'series' | 'quantities'>> & Pick<Measurement, 'unrounded'>,
+  record: Values,
+): Record<string, number> {
+  const told = unrounded?.(record)
+  const values = Object.entries(series).flatMap(([name, one]) => {
+    const quantity = quantities[name]
+    const converted = quantity && inOwnUnit(quantity, record[name], record[`${name}Unit`])
+    const value = told?.[name] ?? converted ?? valueIn(one, record)
+    return value === undefined ? [] : [[name, value]]
+  })
+  return Object.fromEntries(values)
+}
 
-/** `Blood pressure 128/82 mmHg`: values that share a unit are told in one breath. */
-function said({ words, series, code, summary }: Saying, record: Values): Said {
+type Saying = Pick<Measurement, 'words' | 'code' | 'summary'> &
+  Pick<MeasurementKind, 'series' | 'thresholded'>
+
+/** `Blood pressure 128/82 mmHg`: values that share a unit are joined. */
+function said({ words, series, thresholded, summary, ...about }: Saying, record: Values): Said {
   const values = Object.entries(series).flatMap(([name, one]) => {
     const value = valueIn(one, record)
     return value === undefined ? [] : [{ name, value, unit: one.unit }]
@@ -194,12 +220,27 @@ function said({ words, series, code, summary }: Saying, record: Values): Said {
     return `${numbers.join('/')} ${unitLabel(unit)}`
   })
   const all = Object.values(series)
+  const meaning = summary === undefined ? undefined : (record[summary] as string | undefined)
+  const code = about.code ?? (all.length === 1 ? all[0]?.code : undefined)
   return {
     content: [words.en.replace(/^./, (first) => first.toUpperCase()), ...told].join(' '),
-    summary: summary === undefined ? undefined : (record[summary] as string | undefined),
-    code: code ?? (all.length === 1 ? all[0]?.code : undefined),
+    summary: meaning,
+    severity: usualBand(thresholded, summary === undefined ? values : meaning)?.severity,
+    code: code === undefined ? undefined : loinc(code),
     values,
   }
+}
+
+/** The band of the usual preset, by its code where the record tells it, since that knows more than the values: an age. */
+function usualBand(thresholded: Thresholded, told: Said['values'] | string): Band | undefined {
+  const [usual] = Object.values(thresholded.presets)
+  if (!usual) return undefined
+  if (typeof told === 'string') return usual.bands.find(({ code }) => code === told)
+  return bandOf(
+    usual,
+    thresholded.names,
+    Object.fromEntries((told ?? []).map(({ name, value }) => [name, value])),
+  )
 }
 
 function rulesOf({

@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto'
 import type { DataPoint, SchemaId } from '../../schemas/data-point.ts'
 import type { Values } from '../registered/kind.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
+import { type Quantity, unitValue } from './quantities/quantity.ts'
+
+type Json = Record<string, unknown>
 
 /** What a kind of measurement is in Open mHealth, or in IEEE 1752.1. */
 export interface OmhBody {
@@ -10,20 +13,59 @@ export interface OmhBody {
   modality?: 'sensed' | 'self-reported'
   /** The whole body; undefined for a record of which the schema has no words. */
   body(record: Values): object | undefined
+  /** What a body that anybody wrote says of a measurement, undefined where it says nothing. */
+  read?(body: Json): Values
 }
 
-/** A body of Open mHealth's own schemas; they all say when it was. */
-export const omh = (
-  name: string,
-  version: string,
-  body: (record: Values) => object | undefined,
-): OmhBody => ({
-  schema: { namespace: 'omh', name, version },
-  body(record) {
-    const said = body(record)
-    return said && { ...said, effective_time_frame: { date_time: record.timestamp } }
+/** A member of a body, in both directions. */
+interface Member {
+  /** Without it there is no body. */
+  needed?: true
+  of(record: Values): unknown
+  read(said: unknown): Values
+}
+
+/** A quantity with its unit. */
+export const measured = (quantity: Quantity, name: string): Member => ({
+  needed: true,
+  of: (record) => unitValue(quantity, name, record),
+  read(said) {
+    const { value, unit } = objectIn(said)
+    return { [name]: value, [`${name}Unit`]: unit }
   },
 })
+
+/** A field whose codes have other words there; what there is no word for is left out. */
+export const worded = (field: string, words: ReadonlyMap<unknown, string>): Member => ({
+  of: (record) => words.get(record[field]),
+  read: (said) => ({ [field]: [...words].find(([, word]) => word === said)?.[0] }),
+})
+
+/** What is so of all that we have. */
+export const always = (word: string): Member => ({ of: () => word, read: () => ({}) })
+
+/** A body of Open mHealth's own schemas; they all say when it was. */
+export const omh = (name: string, version: string, members: Readonly<Record<string, Member>>): OmhBody => ({
+  schema: { namespace: 'omh', name, version },
+  body(record) {
+    const said = Object.entries(members).map(([member, { of, needed }]) => ({
+      member,
+      needed,
+      value: of(record),
+    }))
+    if (said.some(({ needed, value }) => needed && value === undefined)) return undefined
+    const values = said.map(({ member, value }) => [member, value])
+    return { ...Object.fromEntries(values), effective_time_frame: { date_time: record.timestamp } }
+  },
+  read(body) {
+    const { date_time, time_interval } = objectIn(body.effective_time_frame)
+    const timestamp = date_time ?? objectIn(time_interval).start_date_time
+    const values = Object.entries(members).map(([member, { read }]) => read(body[member]))
+    return Object.assign({ timestamp }, ...values)
+  },
+})
+
+const objectIn = (said: unknown): Json => (typeof said === 'object' && said !== null ? (said as Json) : {})
 
 const SOURCE = 'health-record-service'
 

@@ -1,3 +1,4 @@
+import type { Coding } from '../../schemas/coding.ts'
 import type { Quantity } from './quantities/quantity.ts'
 
 /** A line in the graph: one value of each record, in one unit. Plans' thresholds bound it, too. */
@@ -33,6 +34,8 @@ const LABELS: Readonly<Record<string, string>> = {
 
 /** A unit as people write it. */
 export const unitLabel = (unit: string): string => LABELS[unit] ?? unit
+
+export const loinc = (code: string): Coding => ({ system: 'http://loinc.org', code })
 
 /** The value of a record in a series; undefined when it has none. */
 export function valueIn({ field }: Series, record: object): number | undefined {

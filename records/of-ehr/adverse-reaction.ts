@@ -4,6 +4,7 @@ import { ReactionStatusEnum, SubstanceCategoryEnum } from '../../schemas/enum.ts
 import { date } from '../../schemas/forms/fields.ts'
 import { checkOf } from '../../schemas/registry.ts'
 import { kind, type Values } from '../registered/kind.ts'
+import { severityIn } from '../registered/timeline-line.ts'
 import { sameWriting } from '../store/reading/words.ts'
 import { by, byCode, search, searchedIn } from './finding.ts'
 import { before, blank } from './rules.ts'
@@ -57,8 +58,8 @@ export const AdverseReaction = kind(forms, {
     says: ({ substance, status, criticality, code }) => ({
       content: String(substance),
       summary: String(status),
-      severity: criticality as string | undefined,
-      code: (code as Coding | undefined)?.code,
+      severity: severityIn(['low', 'high'], criticality),
+      code: code as Coding | undefined,
     }),
   },
 })

@@ -1,8 +1,9 @@
 import type { Coding } from '../../schemas/coding.ts'
 import { Diagnosis as forms } from '../../schemas/diagnosis.ts'
-import { DiagnosisStatusEnum } from '../../schemas/enum.ts'
+import { DiagnosisStatusEnum, GradeEnum } from '../../schemas/enum.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import { kind, type Values } from '../registered/kind.ts'
+import { severityIn } from '../registered/timeline-line.ts'
 import { by, byCode, search, searchedIn } from './finding.ts'
 import { before, blank } from './rules.ts'
 
@@ -45,8 +46,8 @@ export const Diagnosis = kind(forms, {
     says: ({ name, status, severity, code }) => ({
       content: String(name),
       summary: String(status),
-      severity: severity as string | undefined,
-      code: (code as Coding | undefined)?.code,
+      severity: severityIn(GradeEnum.enum, severity),
+      code: code as Coding | undefined,
     }),
   },
 })

@@ -22,7 +22,7 @@ const text = (description: string, example: string, maxLength: number) =>
 /** @param where the texts that are searched, in words */
 export const search = (where: string, example: string): Filter => ({
   schema: text(
-    `Words in ${where}: all of them must be there, each as the beginning of a word, without regard to case and diacritics`,
+    `Words in ${where}: all of them must occur, each as the beginning of a word, regardless of case and diacritics`,
     example,
     200,
   ),
@@ -30,7 +30,7 @@ export const search = (where: string, example: string): Filter => ({
 })
 
 export const byCode: Filter = {
-  schema: text('A code, or its system, a | and the code, exactly as they were written', '38341003', 401),
+  schema: text('A code, or its system, a | and the code, exactly as they are stored', '38341003', 401),
   where: (value) => ({ codes: value }),
 }
 

@@ -58,7 +58,7 @@ export class KnownRecords<S extends TObject, L extends string> extends Registere
   ): Promise<{ record: Saved<Static<S>>; created: boolean }> {
     const [id, another] = await this.#idsOf(ehrId, body)
     if (another !== undefined)
-      throw new ServiceError('Conflict', { detail: 'These are the numbers of two different records.' })
+      throw new ServiceError('Conflict', { detail: 'The identifiers belong to two different records.' })
     if (id !== undefined) {
       const record = await this.replace(caller, { id, ehrId }, body, { expected: createOnly ? [] : expected })
       return { record, created: false }

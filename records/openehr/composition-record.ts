@@ -18,6 +18,9 @@ const schema = Type.Object({
   json: Type.Optional(Type.String()),
 })
 
+/** Where an archetype is, one EHR after the other. */
+export const ARCHETYPES_INDEX = 'archetypes'
+
 /** A name that no class can have: the class family never reaches it. */
 export const Composition = {
   collection: 'openehr.compositions',
@@ -30,11 +33,14 @@ export const Composition = {
     ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'desc' },
     linked: { by: ['ehrId', 'links'], sort: 'createdAt', order: 'desc' },
   },
-  indexes: [{ key: { template: 1 } }],
+  indexes: [
+    { key: { template: 1 } },
+    { name: ARCHETYPES_INDEX, key: { archetypes: 1, ehrId: 1, _created_at: -1, _id: -1 } },
+  ],
 } as const
 
 /** What names this service in the uids of versions. */
-const SYSTEM_ID = 'hrs.local'
+export const SYSTEM_ID = 'hrs.local'
 
 /** The id of one version: `8849182c-…::hrs.local::1`. */
 export const versionUid = ({ id, version }: { id: string; version: number }): string =>

@@ -50,7 +50,7 @@ export class Connections {
   }
 
   /**
-   * Asks the other user for a connection, or accepts when the other one has asked; to repeat it changes nothing.
+   * Requests a connection with the other user, or accepts the other's request; repeating it changes nothing.
    * @throws RuleViolated when the other is oneself or no user
    */
   async ask(caller: Caller, mvUid: string, other: string) {

@@ -36,10 +36,20 @@ export class Closable<S extends TObject, L extends string> extends Registered<S,
     tx: Transaction,
   ): Promise<Saved<Static<S>>[]> {
     const open = records.flatMap((one) => (statusOf(one) === 'ACTIVE' ? [one.id] : []))
-    const close = (now: Saved<Static<S>>) => this.validated(caller, now, { ...(now as object), status })
-    const closed = await this.store.updateAll(caller, open, close, tx)
+    const closed = await this.closeOpen(caller, open, status, tx)
     const byId = new Map(closed.map((one) => [one.id, one]))
     return records.map((one) => byId.get(one.id) ?? one)
+  }
+
+  /** Closes those of which the transaction sees that they are open. */
+  closeOpen(
+    caller: Caller,
+    ids: readonly string[],
+    status: ClosingStatus,
+    tx: Transaction,
+  ): Promise<Saved<Static<S>>[]> {
+    const close = (now: Saved<Static<S>>) => this.validated(caller, now, { ...(now as object), status })
+    return this.store.updateAll(caller, ids, close, tx)
   }
 }
 

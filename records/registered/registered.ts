@@ -49,7 +49,7 @@ const withDefaults = (fields: TProperties, body: object): Body => ({
   ...set(fromPath(fields, body)),
 })
 
-/** Tells whether what a list is asked of exists for the caller. @throws NotFound */
+/** Checks that the place whose list is requested exists for the caller. @throws NotFound */
 export interface Holders {
   ehr(caller: Caller, ehrId: string): Promise<unknown>
   plan(caller: Caller, key: { id: string; ehrId: string }): Promise<unknown>

@@ -26,7 +26,7 @@ export function createFaults(kind: ClassKind, sent: Values): Faults {
   const values = fieldForm(fields, sent)
   const missing = missingIn(kind, create.required, values)
   if (missing.length > 0) return { missing, violations: [] }
-  const bySchema = explain(checks.create(sent), stored.properties, 'is not for the client to set')
+  const bySchema = explain(checks.create(sent), stored.properties, 'must not be set by clients')
   return { missing, violations: [...bySchema, ...rules.violations(values, Object.keys(sent))] }
 }
 
@@ -63,7 +63,7 @@ const explain = (violations: Violation[], known: object, message: string): Viola
 export const alreadyClosed: Violation = {
   path: 'status',
   code: 'closed',
-  message: 'can no longer change: it is closed',
+  message: 'cannot be changed: it is closed',
 }
 
 /** @throws RuleViolated for a record that fits its schema and breaks a rule */
@@ -93,7 +93,7 @@ export function validChange<T extends object>(kind: ClassKind, now: T, next: T):
   return { ...Object.fromEntries(sent), ...kind.rules.derived?.(after), ...Object.fromEntries(kept) } as T
 }
 
-/** What the service adds; what follows no longer is gone. */
+/** The derived fields; those that no longer apply are removed. */
 export const derivedNames = ({ fields }: Pick<ClassKind, 'fields'>): string[] =>
   namesOf(fields, 'derived', 'internal')
 

@@ -1,3 +1,5 @@
+import type { Coding } from '../../schemas/coding.ts'
+
 /** The rows of the timeline, from the top. */
 export const GROUPS = {
   alerts: 'Alerts',
@@ -24,10 +26,16 @@ export interface Said {
   content: string
   /** What it means, or how it ended. */
   summary?: string | undefined
-  severity?: string | undefined
-  /** A LOINC, SNOMED CT or ICD code, whichever the kind has. */
-  code?: string | undefined
+  /** The higher, the worse, among those of its kind. */
+  severity?: number | undefined
+  code?: Coding | undefined
   values?: TimelineValue[]
+}
+
+/** How severe it is that says so in a word: counted from the mildest, 1. */
+export function severityIn(mildestFirst: readonly unknown[], said: unknown): number | undefined {
+  const place = mildestFirst.indexOf(said)
+  return place === -1 ? undefined : place + 1
 }
 
 /** Values that fields have. */

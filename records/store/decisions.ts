@@ -10,7 +10,7 @@ import {
   storedPermissions,
 } from './documents/parse-format.ts'
 import { accessesOf, type Key, type Resource, recordKeyOf } from './resource.ts'
-import type { Beside } from './writing/besides.ts'
+import type { CompanionWrite } from './writing/companions.ts'
 import type { Decision } from './writing/decision.ts'
 import { type Change, changedFields, changeOf } from './writing/history.ts'
 import type { Into } from './writing/writer.ts'
@@ -61,7 +61,7 @@ export class Decisions<S extends TObject> {
         this.#change(caller, record, { action: 'create', version: 1, before: null, changed: [] }),
       ),
       accesses: accessesOf(this.#resource, caller, { action: 'create' }, created),
-      besides: created.flatMap((after) => this.#beside(caller, null, after, given)),
+      companions: created.flatMap((after) => this.#companion(caller, null, after, given)),
       result: created,
     }
   }
@@ -82,7 +82,7 @@ export class Decisions<S extends TObject> {
       operations: [{ replaceOne: { filter: same(before, caller), replacement: next } }],
       changes: [this.#change(caller, updated, { action, version: next.version, before, changed })],
       accesses: accessesOf(this.#resource, caller, { action }, [updated]),
-      besides: this.#beside(caller, this.#format.fromStored(before), updated, permissionsOf(next)),
+      companions: this.#companion(caller, this.#format.fromStored(before), updated, permissionsOf(next)),
       result: updated,
     }
   }
@@ -101,19 +101,19 @@ export class Decisions<S extends TObject> {
       operations: [{ deleteOne: { filter: same(before, caller) } }],
       changes: [this.#change(caller, removed, change)],
       accesses: accessesOf(this.#resource, caller, { action: 'delete' }, [removed]),
-      besides: this.#beside(caller, removed, null, permissionsOf(before)),
+      companions: this.#companion(caller, removed, null, permissionsOf(before)),
       result: undefined,
     }
   }
 
-  #beside(
+  #companion(
     caller: Caller,
     before: Saved<Static<S>> | null,
     after: Saved<Static<S>> | null,
     permissions: Permissions,
-  ): Beside[] {
-    const beside = this.#resource.companion?.beside(caller, { before, after, permissions })
-    return beside ? [beside] : []
+  ): CompanionWrite[] {
+    const write = this.#resource.companion?.writeFor(caller, { before, after, permissions })
+    return write ? [write] : []
   }
 
   /** The record that a write replaces. */

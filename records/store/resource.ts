@@ -4,10 +4,10 @@ import type { Access } from './audit/trail.ts'
 import type { Caller } from './documents/caller.ts'
 import type { Saved } from './documents/parse-format.ts'
 import type { ListShape } from './reading/listing.ts'
-import type { Companion } from './writing/besides.ts'
+import type { Companion } from './writing/companions.ts'
 import type { RecordKey } from './writing/history.ts'
 
-/** One resource: where it lies, what it looks like, and how it is listed. */
+/** One resource: its collection, its schema and its lists. */
 export interface Resource<S extends TObject, L extends string> {
   collection: string
   schema: S
@@ -29,7 +29,7 @@ export type Key<T> = { id: string } & {
 type Audited = Pick<Resource<TObject, string>, 'collection' | 'ehr'>
 type What = Pick<Access, 'action' | 'asked'>
 
-/** The audit entries of an access to records: one for each EHR that they belong to, of which the caller is told. */
+/** The audit entries of an access to records: one for each EHR that they belong to. */
 export function accessesOf(
   audited: Audited,
   caller: Caller,

@@ -270,7 +270,7 @@ export class Store<S extends TObject, L extends string> {
 
   async #report(tx: Reading | undefined, accesses: Access[]): Promise<void> {
     if (tx) tx.accesses.push(...accesses)
-    else if (accesses.length > 0) await this.#records.audit.record(...accesses)
+    else await this.#records.audit.record(...accesses)
   }
 }
 

@@ -49,6 +49,14 @@ export const date = (description: string, example = '2026-03-01') =>
 export const time = (description: string, example = '2026-03-01T08:30:00Z') =>
   Type.String({ format: 'date-time', description, examples: [example] })
 
+/** A string derived from other fields, where they yield one. */
+export const derivedText = (description: string, example: string) =>
+  derived(Type.Optional(Type.String({ description, examples: [example] })))
+
+/** A number derived from other fields, where they yield one. */
+export const derivedNumber = (description: string, example: number) =>
+  derived(Type.Optional(Type.Number({ description, examples: [example] })))
+
 /** Whether a field holds a day or a moment. */
 export const isMoment = ({ format }: TSchema): boolean => format === 'date' || format === 'date-time'
 

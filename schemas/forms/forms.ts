@@ -32,7 +32,7 @@ const PLACES: { [R in RegisteredIn]: PlaceIn<R> } = {
     carePlanId: fixed(
       Type.Optional({
         ...carePlanId,
-        description: 'Id of the care plan; without one it is the EHR’s as a whole',
+        description: 'Id of the care plan; without one it belongs to the EHR as a whole',
       }),
     ),
   },

@@ -17,7 +17,7 @@ type OrNull<P> = {
 }
 
 /** As a reply shows them: all are there, null for what is not set. */
-export const shownForm = <P extends TProperties>(properties: P) =>
+export const responseForm = <P extends TProperties>(properties: P) =>
   mapOptional(properties, nullable) as OrNull<P>
 
 type MayBeNull<P extends TProperties> = {
@@ -97,8 +97,8 @@ export function pathForms<L extends TProperties, P extends TProperties>({
   const writable = bodyForm(without(inBody, 'derived', 'internal'))
   const resource = {
     ...{ id: ownId, version: version() },
-    ...shownForm(place),
-    ...shownForm(without(fields, 'internal') as TProperties),
+    ...responseForm(place),
+    ...responseForm(without(fields, 'internal') as TProperties),
   }
   const replacement = {
     ...writable,

@@ -50,7 +50,7 @@ export function createIdentityProvider(options: ProviderOptions | undefined): Id
       answered(async () => {
         const provider = await discovered()
         const claims = await verify(idToken, [options.clientId, ...options.audiences], provider)
-        if (claims.nonce !== nonce) throw refused('The nonce is not that of the token.')
+        if (claims.nonce !== nonce) throw refused('The nonce does not match the token.')
         return identityOf(claims, provider)
       }),
   }
@@ -101,7 +101,7 @@ async function verify(
   })
   const { azp, aud } = payload
   if (Array.isArray(aud) && aud.length > 1 && !audience.includes(String(azp)))
-    throw refused('The token was given to another client.')
+    throw refused('The token was issued to another client.')
   return payload
 }
 
@@ -122,7 +122,7 @@ async function answered(work: () => Promise<ExternalIdentity>): Promise<External
     if (error instanceof oidc.ResponseBodyError && ['invalid_grant', 'invalid_request'].includes(error.error))
       throw refused('The provider does not accept the code.', error)
     const unreachable = error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid
-    if (error instanceof errors.JOSEError && !unreachable) throw refused('The ID token does not hold.', error)
+    if (error instanceof errors.JOSEError && !unreachable) throw refused('The ID token is invalid.', error)
     throw new ServiceError('Unavailable', {
       detail: 'The external identity provider does not answer.',
       retryAfter: 30,

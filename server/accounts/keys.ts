@@ -25,7 +25,7 @@ interface SigningKey {
 
 export interface SigningKeys {
   current(): Promise<SigningKey>
-  /** The key that verifies; undefined when there is none of that id, or no longer. */
+  /** The key that verifies; undefined when none has that id, or it was removed. */
   verifying(kid: string): Promise<CryptoKey | undefined>
   /** Those of tokens that may still be valid, the newest first. */
   publicKeys(): Promise<JsonWebKey[]>

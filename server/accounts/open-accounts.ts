@@ -54,7 +54,7 @@ export async function openAccounts(options: AccountsOptions) {
     clock,
   })
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
-  const background = createBackground((err) => log.error({ err }, 'Work after an answer has failed'))
+  const background = createBackground((err) => log.error({ err }, 'Work in the background failed'))
   const { refreshTokens, emailChanges, identities, unknownAddresses } = await collections(options, clock)
   const shared = { db, database, credentials, sessions, emailChanges, sendMail, background, clock }
   const { termsVersion } = config
@@ -93,7 +93,7 @@ async function openSessions({ config, database, log }: AccountsOptions, clock: (
   const credentials = await parseCredentials(config.applicationId, database.db)
   const sessions = new Sessions(database, credentials, clock)
   watchSessions(database.adapter, () => sessions.changed())
-  const onFault = (err: unknown) => log.error({ err }, 'Parse Server may know former roles for 5 s')
+  const onFault = (err: unknown) => log.error({ err }, 'Parse Server may use former roles for 5 s')
   onRoleChange(database, () => {
     sessions.changed()
     void credentials.forgetRoles().catch(onFault)
@@ -107,7 +107,7 @@ const removeUnconfirmed = (removals: Removals, log: Log): Loop =>
   periodically(
     HOUR_MS,
     () => removals.removeUnconfirmed(),
-    (err) => log.error({ err }, 'Accounts that nobody has confirmed could not be removed'),
+    (err) => log.error({ err }, 'Unconfirmed accounts could not be removed'),
   )
 
 async function ensureEhr(records: Records, userId: string): Promise<void> {

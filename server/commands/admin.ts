@@ -5,14 +5,14 @@ import { readConfig } from '../config/config.ts'
 import { requireNode } from '../config/node-version.ts'
 
 const usage = `Usage: npm run admin -- create --email <address> [--name <name>]
-         Makes an administrator, and mails a link to choose a password. An account that has the
-         address already becomes an administrator's.
+         Creates an administrator, and mails a link to choose a password. An account that
+         already has the address becomes an administrator's.
        npm run admin -- rotate-keys
-         Lets a new key sign access tokens; every instance uses it within a minute. Tokens that are
-         signed already stay valid.
+         Makes a new key sign access tokens; every instance uses it within a minute. Tokens that were
+         signed before stay valid.
 
-It takes the environment of the service. With MONGODB_URI it may run beside the service; the embedded database has
-one user at a time, so stop the service first.
+It reads the environment variables of the service. With MONGODB_URI it can run beside the service; only one process can
+open the embedded database, so stop the service first.
 `
 
 /** Does something with the accounts. @returns what to say about it */
@@ -37,7 +37,7 @@ async function commandOf(args: string[]): Promise<Command | undefined> {
   const command = positionals.join(' ')
   if (help) return undefined
   if (command === 'rotate-keys') return rotateKeys
-  if (command !== 'create') throw new Error(`There is no command ${command || 'given'}; see --help`)
+  if (command !== 'create') throw new Error(`Unknown command${command && ` ${command}`}; see --help`)
   if (email === undefined || !(await isEmailAddress(email)))
     throw new Error('--email must be an e-mail address')
   return (accounts) => create(accounts, email, name)

@@ -8,11 +8,11 @@ import { atStart } from '../database/replica-set.ts'
 const usage = `Usage: npm run audit -- verify
 
 Checks that no entry of the audit was changed, removed or added since the service wrote it, and says at which one the
-first chain breaks. Exit code 0: nothing was; 1: something was; 2: it could not be checked.
-It takes the environment of the service. With MONGODB_URI it may run beside the service; the embedded database has
-one user at a time, so stop the service first.
+first chain breaks. Exit code 0: the audit is intact; 1: it is broken; 2: it could not be checked.
+It reads the environment variables of the service. With MONGODB_URI it can run beside the service; only one process can
+open the embedded database, so stop the service first.
 
-Keep what it prints outside the database: the number of entries never falls, but by AUDIT_DAYS.
+Keep its output outside of the database: the number of entries never decreases, except by AUDIT_DAYS.
 `
 
 async function main(): Promise<number> {

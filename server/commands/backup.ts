@@ -5,14 +5,14 @@ import { MongoClient } from 'mongodb'
 import { readConfig } from '../config/config.ts'
 
 const usage = `Usage: npm run backup -- DIR
-         Copies the embedded database, as it stands at one moment, into DIR, which must be empty or not there yet. The
-         service may run meanwhile. A checksum is kept with the copy.
+         Copies the embedded database, as it is at one moment, into DIR, which must be empty or must not exist. The
+         service can keep running. A checksum is kept with the copy.
        npm run restore -- DIR TARGET
-         Makes TARGET/database, which must be empty or not there yet, of a copy, and verifies it from end to end; then
+         Makes TARGET/database, which must be empty or must not exist, from a copy, and verifies all of it; then
          start the service with DATA_DIR=TARGET.
 
-Both take the environment of the service. Keep DATA_DIR/keys.json as well, elsewhere: without its keys a copy cannot be
-used. A MongoDB of MONGODB_URI has its own tools, mongodump and mongorestore.
+Both read the environment variables of the service. Keep DATA_DIR/keys.json as well, elsewhere: without its keys a copy
+cannot be used. A MongoDB of MONGODB_URI has its own tools, mongodump and mongorestore.
 `
 
 interface Receipt {
@@ -54,7 +54,7 @@ async function restore(directory: string, target: string): Promise<string> {
   // It reads a file that is new to it from end to end.
   const engine = await startEmbeddedMongo({ dataDir: data })
   await engine.stop()
-  return `${data} is whole; start the service with DATA_DIR=${target}`
+  return `${data} is complete and verified; start the service with DATA_DIR=${target}`
 }
 
 async function main(): Promise<void> {

@@ -1,26 +1,27 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { requireNode } from '../config/node-version.ts'
+import type { Tally } from '../import/run.ts'
 
 const usage = `Usage: npm run import -- --file F --ehr E --care-plan P [--map M] [--url U] [--user ADDRESS]
 
-Stores the measurements of a file through a running service, as the user that logs in: CSV (by its header, or a mapping
+Stores the measurements of a file through a running service, as the user who logs in: CSV (by its header, or a mapping
 file), an array of Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIntolerance, Device).
 
   --file       *.csv or *.json
   --ehr        The EHR to store them in
   --care-plan  The care plan that the measurements belong to
   --map        JSON: [{"when": {"column": "text"}, "kind": "bodyweight", "timestamp": "{column}", "weight": "{column}", …}]
-  --url        Address of the service; http://127.0.0.1:1337 unless told
+  --url        Address of the service; http://127.0.0.1:1337 by default
   --user       E-mail address to log in with; or IMPORT_USER in the environment
 
-The password is asked for, or taken from IMPORT_PASSWORD or the standard input. What is refused is told by its line.
-Run again, nothing is stored twice; interrupted, it goes on where it was (F.import-state keeps the place).
-Exit code 0: all was stored; 1: something was refused; 2: it could not be done.
+The password is asked for, or taken from IMPORT_PASSWORD or the standard input. What is refused is listed with its line.
+Run again, nothing is stored twice; an interrupted import continues where it stopped (F.import-state keeps the place).
+Exit code 0: everything was stored; 1: something was refused; 2: the import failed.
 `
 
 interface Options {
@@ -45,10 +46,10 @@ function optionsOf(args: string[]): Options | undefined {
   if (values.help) return undefined
   const { file, ehr, map, url = 'http://127.0.0.1:1337', user = process.env.IMPORT_USER } = values
   const carePlan = values['care-plan']
-  if (!file || !ehr || !carePlan) throw new Error('--file, --ehr and --care-plan are needed; see --help')
-  if (!user) throw new Error('--user, or IMPORT_USER in the environment, is needed; see --help')
+  if (!file || !ehr || !carePlan) throw new Error('--file, --ehr and --care-plan are required; see --help')
+  if (!user) throw new Error('--user, or IMPORT_USER in the environment, is required; see --help')
   if (![ehr, carePlan].every((id) => /^[\w-]{1,64}$/.test(id)))
-    throw new Error('--ehr and --care-plan are ids')
+    throw new Error('--ehr and --care-plan must be ids')
   if (!/^https?:\/\/[^?]+$/.test(url)) throw new Error('--url must be an http:// or https:// address')
   return { file, ehr, carePlan, map, url: url.replace(/\/+$/, ''), user }
 }
@@ -71,49 +72,63 @@ function placeOf({ file, ehr, carePlan, map, url }: Options) {
   const what = JSON.stringify([url, ehr, carePlan, size, mtimeMs, map && readFileSync(map, 'utf8')])
   const key = createHash('sha256').update(what).digest('hex')
   const kept = `${file}.import-state`
-  const read = (): number => {
+  const read = (): Tally | undefined => {
     try {
       const state = JSON.parse(readFileSync(kept, 'utf8'))
-      return state.key === key && Number.isInteger(state.done) ? state.done : 0
+      return state.key === key ? state.done : undefined
     } catch {
-      return 0
+      return undefined
     }
   }
   return {
     done: read(),
-    keep: (done: number) => writeFileSync(kept, JSON.stringify({ key, done })),
+    keep(done: Tally): void {
+      // Whole or not at all: a run may be killed within this, too.
+      writeFileSync(`${kept}~`, JSON.stringify({ key, done }))
+      renameSync(`${kept}~`, kept)
+    },
     forget: () => rmSync(kept, { force: true }),
   }
 }
 
 async function importFile(options: Options): Promise<number> {
-  const [{ connect }, { csvEntries }, { documentEntries }, mapping, { importEntries }, { progressBar }] =
-    await Promise.all([
-      import('../import/client.ts'),
-      import('../import/csv.ts'),
-      import('../import/documents.ts'),
-      import('../import/mapping.ts'),
-      import('../import/run.ts'),
-      import('../import/progress-bar.ts'),
-    ])
+  const [
+    { connect },
+    { csvEntries },
+    { documentEntries },
+    mapping,
+    { importEntries, NOTHING },
+    { progressBar },
+  ] = await Promise.all([
+    import('../import/client.ts'),
+    import('../import/csv.ts'),
+    import('../import/documents.ts'),
+    import('../import/mapping.ts'),
+    import('../import/run.ts'),
+    import('../import/progress-bar.ts'),
+  ])
   const { file, map, ehr: ehrId, carePlan: carePlanId, url, user: email } = options
   const rows = map ? mapping.rowMapOf(readFileSync(map, 'utf8')) : mapping.rowsByHeader
   const place = placeOf(options)
   const entries = /\.json$/i.test(file) ? documentEntries(file) : csvEntries(file, rows)
   const call = await connect({ url, email, password: await passwordOf() })
-  const bar = progressBar(process.stderr)
-  if (place.done > 0) process.stdout.write(`Goes on behind entry ${place.done}.\n`)
+  const { done = NOTHING } = place
+  const bar = progressBar(process.stderr, done.entries)
+  if (done.entries > 0)
+    process.stdout.write(`Continues after entry ${done.entries}; what was refused before is counted.
+`)
   const tally = await importEntries(call, { ehrId, carePlanId }, entries, {
-    done: place.done,
+    done,
     refused: (at, reason) => process.stdout.write(`Refused, ${at}: ${reason}\n`),
-    async step(done, read, { entries }) {
-      place.keep(done)
-      bar.show(read, entries)
+    step(now, read) {
+      place.keep(now)
+      bar.show(read, now.entries)
     },
   })
   bar.end()
   place.forget()
-  for (const [what, count] of tally.skipped) process.stdout.write(`Left out: ${count} of ${what}\n`)
+  for (const [what, count] of Object.entries(tally.skipped))
+    process.stdout.write(`Left out: ${count} of ${what}\n`)
   process.stdout.write(`Stored: ${tally.stored}, known: ${tally.known}, refused: ${tally.refused}.\n`)
   return tally.refused > 0 ? 1 : 0
 }

@@ -110,7 +110,7 @@ export function configurationRows(): string[][] {
   return names.map((name) => {
     const setting: Setting<unknown> = settings[name]
     const open = setting.openDefault ? ` (open: ${setting.openDefault})` : ''
-    const fallback = setting.made ? 'made once, kept in DATA_DIR' : `${setting.default ?? ''}${open}`
+    const fallback = setting.made ? 'generated once, kept in DATA_DIR' : `${setting.default ?? ''}${open}`
     return [variableOf(name), setting.kind.mustBe, fallback, setting.about]
   })
 }

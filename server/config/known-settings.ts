@@ -42,7 +42,7 @@ export const settings = {
     kind: directory,
     default: './data',
     openDefault: './data-open',
-    about: 'Directory of the embedded database, the made keys and the outbox',
+    about: 'Directory of the embedded database, the generated keys and the outbox',
   },
   mongodbUri: {
     kind: mongodbAddress,
@@ -68,12 +68,12 @@ export const settings = {
   masterKey: {
     kind: key,
     made: true,
-    about: 'Key that lifts every access rule; accepted from this machine only',
+    about: 'Key that bypasses every access rule; accepted from this machine only',
   },
   keyEncryptionKey: {
     kind: key,
     made: true,
-    about: 'Encrypts the private keys that sign access tokens, as they are kept in the database',
+    about: 'Key that encrypts, in the database, the private keys that sign access tokens',
   },
   signingKeyDays: {
     kind: wholeNumber(1, 365),
@@ -87,7 +87,7 @@ export const settings = {
   },
   termsUrl: {
     kind: webAddress,
-    about: 'Page of those terms, to which the pages that ask for agreement lead',
+    about: 'Page with those terms, linked from the pages that ask for agreement',
   },
   oidcIssuer: {
     kind: webAddress,
@@ -96,21 +96,22 @@ export const settings = {
   },
   oidcClientId: {
     kind: visibleText,
-    about: 'Our client id at that provider; without it there are no external logins',
+    about: "The service's client id at that provider; without it there are no external logins",
   },
-  oidcClientSecret: { kind: visibleText, about: 'Our client secret at that provider' },
+  oidcClientSecret: { kind: visibleText, about: "The service's client secret at that provider" },
   oidcAudiences: {
     kind: visibleTexts,
-    about: 'Further client ids, those of apps, whose ID tokens are accepted, separated by commas',
+    about: 'Further client ids, such as those of apps, whose ID tokens are accepted, separated by commas',
   },
   auditKey: {
     kind: key,
     made: true,
-    about: 'Key that chains the audit; never change it: what was chained with it is verified with it',
+    about:
+      'Key that chains the audit; never change it: the audit can only be verified with the key it was chained with',
   },
   auditDays: {
     kind: wholeNumber(1, 36_500),
-    about: 'Days after which entries of the audit are removed; without it they are kept for good',
+    about: 'Days after which entries of the audit are removed; without it none are removed',
   },
   logLevel: {
     kind: oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
@@ -120,7 +121,7 @@ export const settings = {
   trustProxy: {
     kind: trustedProxies,
     default: 'false',
-    about: 'Proxies whose X-Forwarded-For is believed: false, a number, or addresses',
+    about: 'Proxies whose X-Forwarded-For is trusted: false, a number, or addresses',
   },
   corsOrigins: { kind: origins, about: 'Browser origins that may call the service; without it none' },
   carePlanTemplates: {
@@ -134,12 +135,12 @@ export const settings = {
   addressRate: {
     kind: wholeNumber(1, 1_000_000),
     default: '600',
-    about: 'Requests a minute from one address; each part of a batch is one',
+    about: 'Requests per minute from one address; each part of a batch counts as one',
   },
   accountRate: {
     kind: wholeNumber(1, 1_000_000),
     default: '1200',
-    about: 'Requests a minute of one account; each part of a batch is one',
+    about: 'Requests per minute of one account; each part of a batch counts as one',
   },
   instances: {
     kind: oneOf('one', 'several'),
@@ -149,13 +150,13 @@ export const settings = {
   tokenInQuery: {
     kind: oneOf('refused', 'accepted'),
     default: 'refused',
-    about: 'Whether ?authToken= counts as a token; addresses end up in logs and histories',
+    about: 'Whether ?authToken= is accepted as a token; addresses end up in logs and browser histories',
   },
   loginAttempts: {
     kind: wholeNumber(1, 1_000_000),
     default: '30',
     openDefault: '1000',
-    about: 'Logins, registrations and resets that one address may try in five minutes',
+    about: 'Logins, registrations and resets from one address in five minutes',
   },
   accountLoginAttempts: {
     kind: wholeNumber(1, 1_000_000),

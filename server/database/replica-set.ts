@@ -24,7 +24,7 @@ const withSelection = (uri: string, serverSelectionTimeoutMS: number): MongoClie
 /** Of the first connection, which waits for a primary. */
 export const atStart = (uri: string): MongoClientOptions => withSelection(uri, START_MS)
 
-/** Of those that serve: whoever asks should be told soon that the database is away. */
+/** For the running service: a request should fail soon when the database is away. */
 export const whileServing = (uri: string): MongoClientOptions => withSelection(uri, REQUEST_MS)
 
 const OLDEST = 7
@@ -34,8 +34,8 @@ export async function checkServer(client: MongoClient): Promise<void> {
   const admin = client.db('admin')
   const { setName, msg } = await admin.command({ hello: 1 })
   if (setName === undefined && msg !== 'isdbgrid')
-    throw new Error('The MongoDB is a server on its own, which knows no transactions; use a replica set')
+    throw new Error('The MongoDB is a standalone server, which has no transactions; use a replica set')
   const { version } = await admin.command({ buildInfo: 1 })
   if (Number.parseInt(version, 10) < OLDEST)
-    throw new Error(`The MongoDB is of version ${version}; use ${OLDEST}.0 or later`)
+    throw new Error(`The MongoDB has version ${version}; use ${OLDEST}.0 or later`)
 }

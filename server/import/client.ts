@@ -13,7 +13,12 @@ interface Answer {
 }
 
 /** Calls the path family as somebody. */
-export type Call = (method: string, path: string, body?: unknown) => Promise<Answer>
+export type Call = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Answer>
 
 const MOST_TRIES = 8
 const LONGEST_WAIT_S = 30
@@ -22,14 +27,15 @@ const LONGEST_WAIT_S = 30
 export async function connect({ url, email, password }: Login): Promise<Call> {
   const logIn = async (): Promise<string> => {
     const { status, body } = await patiently(() =>
-      send(url, 'POST', '/auth/login/password', { email, password }),
+      send(url, 'POST', '/auth/login/password', { email, password }, {}),
     )
     if (status !== 200) throw new Error(`The login was refused: ${body?.title ?? status}.`)
     return body.authToken
   }
   let token = await logIn()
-  return async (method, path, body) => {
-    const ask = () => patiently(() => send(url, method, path, body, token))
+  return async (method, path, body, headers) => {
+    const ask = () =>
+      patiently(() => send(url, method, path, body, { authorization: `Bearer ${token}`, ...headers }))
     const answer = await ask()
     if (answer.status !== 401) return answer
     token = await logIn()
@@ -39,13 +45,16 @@ export async function connect({ url, email, password }: Login): Promise<Call> {
 
 type Sent = Answer & { waitS: number }
 
-async function send(url: string, method: string, path: string, body: unknown, token?: string): Promise<Sent> {
+async function send(
+  url: string,
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<Sent> {
   const response = await fetch(url + path, {
     method,
-    headers: {
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(token && { authorization: `Bearer ${token}` }),
-    },
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
   const text = await response.text()
@@ -62,7 +71,7 @@ async function patiently(ask: () => Promise<Sent>): Promise<Answer> {
     if (!failed) return answer
     if (tries === MOST_TRIES) {
       if (answer instanceof Error) throw new Error('The service cannot be reached.')
-      throw new Error(`The service answers ${answer.status} again and again.`)
+      throw new Error(`The service keeps answering ${answer.status}.`)
     }
     const waitS = answer instanceof Error ? 2 ** tries / 4 : Math.max(answer.waitS, 2 ** tries / 8)
     await sleep(Math.min(waitS, LONGEST_WAIT_S) * 1000)

@@ -1,43 +1,101 @@
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
-import { pipeline } from 'node:stream'
-import { CsvError, parse } from 'csv-parse'
+import { CsvError } from 'csv-parse'
+import { parse } from 'csv-parse/sync'
 import type { Entry } from './entry.ts'
 import type { RowMap } from './mapping.ts'
 
-/** A row that is longer is none: a quote was not closed. */
-const LONGEST_ROW = 1_000_000
+/** What is longer is no row of measurements; a cell that goes on over more lines was not closed. */
+const LONGEST_ROW = 100_000
+const MOST_LINES = 200
 
-interface Read {
-  info: { lines: number; bytes: number; error?: Error }
-  record: Record<string, string>
+interface Line {
+  number: number
+  text: string
+  /** How much of the file has been read, from 0 to 1. */
+  read: number
 }
 
-/** The rows of a table, one after the other, however many there are. */
+/** A row, by the line that it begins in. */
+interface Row {
+  line: number
+  read: number
+  cells: readonly string[]
+  fault?: string
+}
+
+/** The rows of a table, one after the other, however many there are. @throws Error for a header that is none */
 export async function* csvEntries(file: string, asksOf: RowMap): AsyncGenerator<Entry> {
-  const { size } = await stat(file)
-  const parser = parse({
-    ...{ bom: true, columns: true, info: true, trim: true, skip_empty_lines: true, relax_column_count: true },
-    delimiter: await delimiterOf(file),
-    max_record_size: LONGEST_ROW,
-  })
-  pipeline(createReadStream(file), parser, () => {})
-  try {
-    for await (const { info, record } of parser as AsyncIterable<Read>) {
-      const fault = info.error && { fault: 'has not as many columns as the header' }
-      const asks = fault ? [] : asksOf(record)
-      const none = !fault && asks.length === 0 && { skipped: 'no measurement' }
-      yield { at: `line ${info.lines}`, read: info.bytes / size, asks, ...fault, ...none }
+  const rows = rowsOf(linesOf(file), await delimiterOf(file))
+  const { value: header } = await rows.next()
+  if (!header) throw new Error('The file is empty.')
+  if (header.fault) throw new Error(`The header of the file ${header.fault}.`)
+  for await (const { line, read, cells, fault } of rows) {
+    const at = { at: `line ${line}`, read }
+    if (fault !== undefined) yield { ...at, asks: [], fault }
+    else if (cells.length !== header.cells.length)
+      yield { ...at, asks: [], fault: 'has not as many columns as the header' }
+    else {
+      const asks = asksOf(Object.fromEntries(header.cells.map((name, i) => [name, cells[i] as string])))
+      yield { ...at, asks, ...(asks.length === 0 && { skipped: 'no measurement' }) }
     }
-  } catch (error) {
-    if (!(error instanceof CsvError)) throw error
-    const at = `line ${(error as { lines?: number }).lines ?? parser.info.lines}`
-    yield { at, read: 1, asks: [], fault: `${faultOf(error)}; nothing behind it was read` }
   }
 }
 
-const faultOf = ({ code, message }: CsvError): string =>
-  code === 'CSV_QUOTE_NOT_CLOSED' || code === 'CSV_MAX_RECORD_SIZE' ? 'a quote is never closed' : message
+/** Each row is read for itself, so that none that is faulty takes others with it. */
+async function* rowsOf(lines: AsyncGenerator<Line>, delimiter: string): AsyncGenerator<Row, undefined> {
+  const ahead: Line[] = []
+  for (;;) {
+    const first = ahead.shift() ?? (await lines.next()).value
+    if (!first) return
+    if (first.text.trim() === '') continue
+    let [text, used] = [first.text, 0]
+    const alone = cellsIn(text, { delimiter, relax_quotes: true })
+    let found = alone
+    while (found === OPEN && used < MOST_LINES && text.length <= LONGEST_ROW) {
+      ahead[used] ??= (await lines.next()).value
+      const next = ahead[used++]
+      if (!next) break
+      text += `\n${next.text}`
+      if (next.text.includes('"')) found = cellsIn(text, { delimiter })
+    }
+    const { number: line, read } = first
+    if (typeof found !== 'string')
+      yield { line, read: ahead.splice(0, used).at(-1)?.read ?? read, cells: found }
+    else yield { line, read, cells: [], fault: String(alone) }
+  }
+}
+
+const OPEN = 'has a quote that is never closed'
+
+/** The cells of a row, or what is wrong with it. */
+function cellsIn(text: string, how: { delimiter: string; relax_quotes?: boolean }): string[] | string {
+  if (text.length > LONGEST_ROW) return `is longer than ${LONGEST_ROW} characters`
+  try {
+    const [cells = []] = parse(text, { trim: true, ...how }) as string[][]
+    return cells
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    return error.code === 'CSV_QUOTE_NOT_CLOSED' ? OPEN : `cannot be read: ${error.message}`
+  }
+}
+
+/** A carriage return at the end of a piece may be the first half of an ending. */
+const ENDING = /\r?\n|\r(?!\n|$)/
+
+/** The lines of a file of any size; of one that is too long as much as shows that. */
+async function* linesOf(file: string): AsyncGenerator<Line, undefined> {
+  const { size } = await stat(file)
+  const stream = createReadStream(file, 'utf8')
+  let [rest, number] = ['', 0]
+  const line = (text: string) => ({ number: ++number, text, read: stream.bytesRead / size })
+  for await (const piece of stream) {
+    const texts = (rest + (number === 0 && rest === '' ? piece.replace(/^\ufeff/, '') : piece)).split(ENDING)
+    rest = (texts.pop() as string).slice(0, LONGEST_ROW + 1)
+    for (const text of texts) yield line(text)
+  }
+  if (rest !== '') yield line(rest.replace(/\r$/, ''))
+}
 
 /** What stands most often between the names of the header. */
 async function delimiterOf(file: string): Promise<string> {
@@ -48,7 +106,7 @@ async function delimiterOf(file: string): Promise<string> {
     buffer
       .subarray(0, bytesRead)
       .toString()
-      .split(/\r?\n/, 1)[0]
+      .split(/\r|\n/, 1)[0]
       ?.replaceAll(/"[^"]*"/g, '') ?? ''
   const count = (one: string) => header.split(one).length
   return [',', ';', '\t'].reduce((most, one) => (count(one) > count(most) ? one : most))

@@ -7,17 +7,17 @@ const LARGEST = 200 * 1024 * 1024
 
 /** A FHIR R4 bundle, or an array of Open mHealth data points. @throws Error for what is neither */
 export async function* documentEntries(file: string): AsyncGenerator<Entry> {
-  if ((await stat(file)).size > LARGEST) throw new Error('A JSON file may have 200 MB at most; split it.')
+  if ((await stat(file)).size > LARGEST) throw new Error('A JSON file can have at most 200 MB; split it.')
   let document: unknown
   try {
     document = JSON.parse(await readFile(file, 'utf8'))
   } catch {
-    throw new Error('The file is no JSON.')
+    throw new Error('The file is not valid JSON.')
   }
   const bundle = isJson(document) && document.resourceType === 'Bundle' ? document.entry : undefined
   const all = Array.isArray(document) ? document : Array.isArray(bundle) ? bundle : undefined
   if (!all) throw new Error('The file is neither a FHIR R4 bundle nor an array of Open mHealth data points.')
-  const read = Array.isArray(document) ? ofDataPoint : ({ resource }: Json) => ofResource(resource as Json)
+  const read = Array.isArray(document) ? ofDataPoint : ({ resource }: Json) => ofResource(resource)
   for (const [i, one] of all.entries()) {
     const found = isJson(one) ? read(one) : { fault: 'is no object' }
     yield { at: `entry ${i + 1}`, read: (i + 1) / all.length, asks: [], ...found }
@@ -31,31 +31,20 @@ const resource = (of: Extract<Ask, { resource: string }>['resource'], body: Json
   asks: [{ resource: of, body: given(body) }],
 })
 
-/** Of a measured value in a body of Open mHealth the field that holds it, by the name of the schema. */
-const OF_OMH: Readonly<Record<string, { kind: string; fields: Readonly<Record<string, string>> }>> = {
-  'blood-pressure': {
-    kind: 'bloodpressure',
-    fields: { systolic_blood_pressure: 'systolic', diastolic_blood_pressure: 'diastolic' },
-  },
-  'body-mass-index': { kind: 'bmi', fields: { body_mass_index: 'bmi' } },
-  'body-temperature': { kind: 'bodytemperature', fields: { body_temperature: 'temperature' } },
-  'body-weight': { kind: 'bodyweight', fields: { body_weight: 'weight' } },
-  'heart-rate': { kind: 'heartrate', fields: { heart_rate: 'heartRate' } },
-  'oxygen-saturation': { kind: 'oxygensaturation', fields: { oxygen_saturation: 'oxygenSaturation' } },
-  'blood-glucose': { kind: 'bloodglucose', fields: { blood_glucose: 'bloodGlucose' } },
-}
+/** What reads a body, by the name of its schema. */
+const bodies = new Map(
+  MEASUREMENTS.flatMap(({ path, omh }) => {
+    const read = omh?.read
+    return omh && read ? [[omh.schema.name, (body: Json) => ({ kind: path, ...read(body) })] as const] : []
+  }),
+)
 
 function ofDataPoint({ header, body }: Json): Found {
-  const name = textOf(member(header, 'schema_id', 'name')) ?? ''
-  const known = Object.hasOwn(OF_OMH, name) ? OF_OMH[name] : undefined
-  if (!known) return { skipped: `schema ${name || 'unknown'}` }
-  const values = Object.entries(known.fields).flatMap(([said, field]) => {
-    const { value, unit } = (member(body, said) ?? {}) as Json
-    return [[field, value], ...(field === 'bmi' ? [] : [[`${field}Unit`, unit]])]
-  })
+  const name = textOf(member(header, 'schema_id', 'name'))
+  const read = bodies.get(name ?? '')
+  if (!read) return { skipped: `schema ${name ?? 'unknown'}` }
   const source = member(header, 'modality') ?? member(header, 'acquisition_provenance', 'modality')
-  const timestamp = member(body, 'effective_time_frame', 'date_time')
-  return measurement({ kind: known.kind, timestamp, source, ...Object.fromEntries(values) })
+  return measurement({ source, ...read(isJson(body) ? body : {}) })
 }
 
 /** The codes of blood pressures as a whole: today's, and the one before it. */
@@ -74,23 +63,29 @@ const byCode = new Map(
 )
 const BMI = '39156-5'
 
-function ofResource(one: Json): Found {
-  switch (one?.resourceType) {
+function ofResource(one: unknown): Found {
+  if (!isJson(one)) return { fault: 'holds no resource' }
+  switch (one.resourceType) {
     case 'Observation':
       return ofObservation(one)
     case 'Condition':
       return resource('diagnosis', conditionOf(one))
-    case 'AllergyIntolerance':
-      return resource('adversereaction', reactionOf(one))
+    case 'AllergyIntolerance': {
+      const reaction = reactionOf(one)
+      return reaction.substance ? resource('adversereaction', reaction) : { fault: 'names no substance' }
+    }
     case 'Device':
       return resource('device', deviceOf(one))
     default:
-      return { skipped: String(one?.resourceType ?? 'no resource') }
+      return { skipped: `resource ${textOf(one.resourceType) ?? 'without a type'}` }
   }
 }
 
+/** The objects of a list that somebody else wrote. */
+const listOf = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isJson) : [])
+
 const codesOf = (concept: unknown): string[] =>
-  ((member(concept, 'coding') ?? []) as Json[]).map(({ code }) => String(code))
+  listOf(member(concept, 'coding')).map(({ code }) => String(code))
 
 const measured = (quantity: unknown, field: string): Json => {
   const { value, code, unit } = (quantity ?? {}) as Json
@@ -109,8 +104,7 @@ function ofObservation(one: Json): Found {
   }
   if (codes.some((code) => PRESSURE.includes(code))) {
     const part = (code: string) =>
-      ((one.component ?? []) as Json[]).find((component) => codesOf(component.code).includes(code))
-        ?.valueQuantity
+      listOf(one.component).find((component) => codesOf(component.code).includes(code))?.valueQuantity
     const values = { ...measured(part('8480-6'), 'systolic'), ...measured(part('8462-4'), 'diastolic') }
     return measurement({ kind: 'bloodpressure', ...at, ...values })
   }
@@ -142,8 +136,8 @@ const conditionOf = (one: Json): Json => ({
 
 function reactionOf(one: Json): Json {
   const { name, code } = codeOf(one.code)
-  const reactions = ((one.reaction ?? []) as Json[]).flatMap(({ manifestation, severity, onset }) =>
-    ((manifestation ?? []) as Json[]).map((concept) =>
+  const reactions = listOf(one.reaction).flatMap(({ manifestation, severity, onset }) =>
+    listOf(manifestation).map((concept) =>
       given({ manifestation: codeOf(concept).name, severity, onset: dayOf(onset) }),
     ),
   )

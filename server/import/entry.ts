@@ -10,9 +10,9 @@ export interface Entry {
   /** How much of the file has been read, from 0 to 1. */
   read: number
   asks: Ask[]
-  /** Why it cannot be asked for at all. */
+  /** Why it cannot be sent. */
   fault?: string
-  /** Why nothing is asked: it is nothing that the service keeps. */
+  /** Why nothing is sent: the service has no such records. */
   skipped?: string
 }
 

@@ -24,12 +24,12 @@ export function rowMapOf(text: string): RowMap {
   try {
     maps = JSON.parse(text)
   } catch {
-    throw new Error('The mapping file is no JSON.')
+    throw new Error('The mapping file is not valid JSON.')
   }
   if (!Array.isArray(maps) || maps.length === 0 || !maps.every(isJson))
-    throw new Error('The mapping file is no list of measurements.')
+    throw new Error('The mapping file is not a list of measurements.')
   for (const { kind } of maps as Json[])
-    if (!kinds.has(String(kind))) throw new Error(`The mapping file names a kind that there is not: ${kind}.`)
+    if (!kinds.has(String(kind))) throw new Error(`The mapping file names an unknown kind: ${kind}.`)
   return (row) => (maps as Json[]).flatMap((map) => mapped(map, row))
 }
 

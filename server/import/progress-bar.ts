@@ -7,17 +7,21 @@ const duration = (seconds: number): string =>
       ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
       : `${Math.round(seconds)} s`
 
-/** Shows how far it is, how fast, and how long it still takes; on a terminal in one line. */
-export function progressBar(out: NodeJS.WriteStream) {
+/**
+ * Shows how far it is, how fast, and how long it still takes; on a terminal in one line.
+ * @param before entries that an earlier run has done
+ */
+export function progressBar(out: NodeJS.WriteStream, before: number) {
   const start = performance.now()
   let last = 0
   return {
     show(read: number, entries: number): void {
       const seconds = (performance.now() - start) / 1000
-      const left = read > 0 ? (seconds * (1 - read)) / read : 0
+      const rate = (entries - before) / Math.max(seconds, 0.001)
+      const left = read > 0 && rate > 0 ? (entries / read - entries) / rate : 0
       const full = Math.round(WIDTH * Math.min(read, 1))
       const bar = `[${'#'.repeat(full)}${'-'.repeat(WIDTH - full)}] ${Math.round(100 * Math.min(read, 1))}%`
-      const line = `${bar}  ${Math.round(entries / Math.max(seconds, 0.001))} entries/s, ${duration(left)} left`
+      const line = `${bar}  ${Math.round(rate)} entries/s, ${duration(left)} left`
       if (out.isTTY) out.write(`\r\x1b[K${line}`)
       else if (seconds - last >= 5 || read >= 1) {
         last = seconds

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Call } from './client.ts'
 import type { Ask, Entry, Json } from './entry.ts'
 
@@ -11,21 +12,26 @@ export interface Tally {
   stored: number
   known: number
   refused: number
-  skipped: Map<string, number>
+  skipped: Record<string, number>
 }
 
+export const NOTHING: Tally = { entries: 0, stored: 0, known: 0, refused: 0, skipped: {} }
+
 export interface Progress {
-  /** Entries that an earlier run has done. */
-  done: number
+  /** What an earlier run has done; this one goes on behind its entries. */
+  done: Tally
   /** Told what was refused. */
   refused(at: string, reason: string): void
   /** Told after each step, when everything up to there is stored. */
-  step(entries: number, read: number, tally: Tally): Promise<void>
+  step(tally: Tally, read: number): void
 }
 
-/** Entries that are asked for at once; one may ask for more than one measurement. */
+/** Entries sent at the same time; one may hold more than one measurement. */
 const STEP = 250
 const LARGEST_BATCH = 1000
+const TOO_LARGE = 413
+const CREATED = 201
+const THERE_ALREADY = 412
 
 /** Stores what the entries ask for, in their order. @throws Error when the service refuses the import as a whole */
 export async function importEntries(
@@ -34,19 +40,20 @@ export async function importEntries(
   entries: AsyncIterable<Entry>,
   progress: Progress,
 ): Promise<Tally> {
-  const tally: Tally = { entries: 0, stored: 0, known: 0, refused: 0, skipped: new Map() }
+  const { done } = progress
+  const tally: Tally = { ...done, skipped: { ...done.skipped } }
   const storer = new Storer(call, target, tally, progress)
   let seen = 0
   let step: Entry[] = []
   const flush = async (): Promise<void> => {
     await storer.store(step)
     tally.entries += step.length
-    await progress.step(seen, step.at(-1)?.read ?? 1, tally)
+    progress.step(tally, step.at(-1)?.read ?? 1)
     step = []
   }
   for await (const entry of entries) {
     seen += 1
-    if (seen <= progress.done) continue
+    if (seen <= done.entries) continue
     step.push(entry)
     if (step.length === STEP) await flush()
   }
@@ -78,7 +85,7 @@ class Storer {
     const measurements: Asked[] = []
     for (const { at, asks, fault, skipped } of entries) {
       if (fault !== undefined) this.#refused(at, fault)
-      if (skipped !== undefined) this.#tally.skipped.set(skipped, (this.#tally.skipped.get(skipped) ?? 0) + 1)
+      if (skipped !== undefined) this.#tally.skipped[skipped] = (this.#tally.skipped[skipped] ?? 0) + 1
       for (const ask of asks)
         if ('measurement' in ask) measurements.push({ at, body: ask.measurement })
         else await this.#resource(at, ask)
@@ -91,6 +98,11 @@ class Storer {
     const { ehrId, carePlanId } = this.#target
     const items = measurements.map(({ body }) => ({ carePlanId, ...body }))
     const { status, body } = await this.#call('POST', `/ehr/${ehrId}/procedure/batch`, { items })
+    if (status === TOO_LARGE && items.length > 1) {
+      const half = Math.ceil(items.length / 2)
+      await this.#batch(measurements.slice(0, half))
+      return this.#batch(measurements.slice(half))
+    }
     if (status !== 200) throw new Error(`The service refuses the import: ${told(body, status)}`)
     this.#tally.stored += body.stored
     this.#tally.known += body.known
@@ -104,20 +116,22 @@ class Storer {
       this.#diagnoses ??= await this.#known(base)
       const same = sameness(body)
       if (this.#diagnoses.has(same)) this.#tally.known += 1
-      else if (await this.#sent(at, 'POST', base, body)) this.#diagnoses.add(same)
+      // A request whose response was lost is sent again.
+      else if (await this.#sent(at, 'POST', base, body, { 'idempotency-key': randomUUID() }))
+        this.#diagnoses.add(same)
       return
     }
     const path = resource === 'device' ? base : `${base}/${encodeURIComponent(String(body.substance))}`
-    await this.#sent(at, 'PUT', path, body)
+    // What is there may have been corrected since.
+    await this.#sent(at, 'PUT', path, body, { 'if-none-match': '*' })
   }
 
-  async #sent(at: string, method: string, path: string, body: Json): Promise<boolean> {
-    const answer = await this.#call(method, path, body)
-    const done = answer.status === 200 || answer.status === 201
-    if (!done) this.#refused(at, told(answer.body, answer.status))
-    else if (answer.status === 201) this.#tally.stored += 1
-    else this.#tally.known += 1
-    return done
+  async #sent(...[at, ...asked]: [at: string, ...Parameters<Call>]): Promise<boolean> {
+    const { status, body } = await this.#call(...asked)
+    if (status === CREATED) this.#tally.stored += 1
+    else if (status === THERE_ALREADY) this.#tally.known += 1
+    else this.#refused(at, told(body, status))
+    return status === CREATED
   }
 
   async #known(base: string): Promise<Set<string>> {

@@ -123,7 +123,7 @@ async function sendNext(mails: Collection<QueuedMail>, post: Post): Promise<bool
         : { $set: { lastFailure, dueAt: new Date(Date.now() + backoffMs(mail.attempts)) } },
     )
     metrics.mails.inc({ outcome: abandoned ? 'abandoned' : 'failed' })
-    log.warn({ mail: mail._id, attempts: mail.attempts, lastFailure, abandoned }, 'A mail was not sent')
+    log.warn({ mail: mail._id, attempts: mail.attempts, lastFailure, abandoned }, 'A mail could not be sent')
   }
   return true
 }

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { Document } from 'mongodb'
 import type { Response } from 'supertest'
 import { logIn, newAddress, newPerson, register, signUp } from '../harness/people/people.ts'
 import { commandsOf } from '../harness/service/database-commands.ts'
 import { keys, request } from '../harness/service/service.ts'
+import { until } from '../harness/until.ts'
 
 /** What an answer shows, without what differs between any two. */
 const shown = ({ status, body, headers }: Response) => {
@@ -41,17 +45,20 @@ async function byPath(path: string, body: object): Promise<Response> {
 
 /** What the service does by itself, whoever asks for what. */
 const ofJobs = /^(mails|audit\..*|plan\.participants|ehr\.removed|Removal)$/
+const isOfJobs = ({ commandName, ...command }: Document): boolean => ofJobs.test(command[commandName])
 
-/** The kinds of commands to the database until the answer, the fewest of a few: what another answer left to do is none of it. */
+/** The kinds of commands to the database until the answer, the fewest that it took twice: what another answer left to do is none of it. */
 async function work(ask: () => Promise<unknown>): Promise<string[]> {
   const attempts: string[][] = []
-  for (let i = 0; i < 4; i++) {
+  for (;;) {
     const commands = await commandsOf(ask, /./)
-    const ofAnswer = commands.filter(({ commandName, ...command }) => !ofJobs.test(command[commandName]))
-    attempts.push(ofAnswer.map(({ commandName }) => commandName))
-    await new Promise((resolve) => setTimeout(resolve, 300))
+    const ofAnswer = commands.filter((command) => !isOfJobs(command))
+    attempts.push(ofAnswer.map(({ commandName }) => commandName).sort())
+    await until(async () => (await commandsOf(() => sleep(50), /./)).every(isOfJobs))
+    const least = attempts.reduce((fewest, one) => (one.length < fewest.length ? one : fewest))
+    const times = attempts.filter((one) => isDeepStrictEqual(one, least)).length
+    if (times === 2 || attempts.length === 6) return least
   }
-  return attempts.reduce((least, one) => (one.length < least.length ? one : least)).sort()
 }
 
 describe('attack: whoever wants to know whether somebody has an account', () => {
@@ -90,10 +97,10 @@ describe('attack: whoever wants to know whether somebody has an account', () => 
       }
       return found
     }
-    const known = await codes(taken)
-    assert.match(known.at(-1) ?? '', /locked/)
-    assert.deepEqual(await codes(free), known)
-    assert.deepEqual(await codes(pending), known)
+    const [known, ofFree, ofPending] = await Promise.all([taken, free, pending].map(codes))
+    assert.match(known?.at(-1) ?? '', /locked/)
+    assert.deepEqual(ofFree, known)
+    assert.deepEqual(ofPending, known)
   })
 
   it('learns nothing by the work that an answer takes', async () => {

@@ -31,9 +31,15 @@ function eachMember(schema: TSchema, visit: (member: TSchema, place: string) => 
 }
 
 interface Documented {
-  responses: Record<string, { content?: Record<string, { examples?: Record<string, unknown> }> }>
+  responses: Record<string, { $ref: string }>
 }
-const paths = openApi(table, '0').paths as Record<string, Record<string, Documented>>
+interface Refusal {
+  content: Record<string, { examples: Record<string, unknown> }>
+}
+const { paths, components } = openApi(table, '0') as {
+  paths: Record<string, Record<string, Documented>>
+  components: { responses: Record<string, Refusal> }
+}
 
 describe('the table of operations', () => {
   it('holds what the specification lists, and the rest is marked as extra', () => {
@@ -101,7 +107,8 @@ describe('the table of operations', () => {
         const responses = paths[operation.path]?.[operation.method]?.responses
         for (const name of [...impliedErrors(operation), ...(operation.errors ?? [])]) {
           const [status] = errors[name]
-          const examples = responses?.[status]?.content?.['application/problem+json']?.examples
+          const shared = responses?.[status]?.$ref.replace('#/components/responses/', '') ?? ''
+          const examples = components.responses[shared]?.content['application/problem+json']?.examples
           assert.ok(examples?.[errorCode(name)], `${name} is not documented`)
         }
       })

@@ -10,7 +10,7 @@ const AUDIT_KEY = 'the-key-of-the-audit-for-tests-of-faults'
 /** Kills the service within the writes of one family. */
 export const killedWrites = (family: keyof typeof families) =>
   describe(`a service that is killed within a write of the ${family}`, function () {
-    const writes = families[family].filter((_, i) => i % sized(2, 1) === 0)
+    const writes = families[family].filter((_, i) => i % sized(5, 1) === 0)
     // A machine may have more to do than this.
     this.timeout(900_000)
     let found: Awaited<ReturnType<typeof Trials.run>>
@@ -26,7 +26,7 @@ export const killedWrites = (family: keyof typeof families) =>
         found = await Trials.run(
           { client, db: client.db(name), auditKey: AUDIT_KEY, start },
           writes,
-          sized(5, 1),
+          sized(8, 1),
         )
       } finally {
         for (const victim of running) await victim.kill()

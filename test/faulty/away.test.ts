@@ -41,6 +41,10 @@ describe('a database that is away', function suite() {
     timestamp: { __type: 'Date', iso: '2026-11-20T08:00:00.000Z' },
     ...{ systolic: 120, systolicUnit: 'mm[Hg]', diastolic: 80, diastolicUnit: 'mm[Hg]' },
   }
+  const batch = () => [
+    { method: 'POST', path: '/1/classes/CarePlan', body: { ehrId: patient.ehrId, name: 'Refused' } },
+    { method: 'PUT', path: `/1/classes/CarePlan/${plan}`, body: { name: 'Refused' } },
+  ]
   const requests = (): [method: string, path: string, body?: object][] => [
     ['GET', `/ehr/${patient.ehrId}/careplan/${plan}`],
     ['GET', `/ehr/${patient.ehrId}/careplan`],
@@ -54,6 +58,7 @@ describe('a database that is away', function suite() {
     ['POST', '/1/classes/BloodPressure', { carePlanId: plan, ...bloodPressure }],
     ['PUT', `/1/classes/CarePlan/${plan}`, { name: 'Refused' }],
     ['DELETE', `/1/classes/CarePlan/${plan}`],
+    ['POST', '/1/batch', { requests: batch() }],
     ['POST', '/1/login', { username: patient.email, password: patient.password }],
   ]
 

@@ -8,7 +8,7 @@ import { type Fault, type FaultyMongo, startFaultyMongo } from '../harness/fault
 import { databaseUri } from '../harness/run.ts'
 import { startNeighbour } from '../harness/service/neighbour.ts'
 import { type ServiceProcess, stopProcess } from '../harness/service/process.ts'
-import { config, service } from '../harness/service/service.ts'
+import { config, keys, service } from '../harness/service/service.ts'
 import { sized } from '../harness/size.ts'
 import { until } from '../harness/until.ts'
 
@@ -51,10 +51,7 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
   before(async () => {
     faulty = await startFaultyMongo(databaseUri(''))
     const MONGODB_URI = `${faulty.uri}/${service.db.databaseName}`
-    ;[instance, patient] = await Promise.all([
-      startNeighbour({ MONGODB_URI, ADDRESS_RATE: '100000', ACCOUNT_RATE: '100000' }),
-      newPatient(),
-    ])
+    ;[instance, patient] = await Promise.all([startNeighbour({ MONGODB_URI }), newPatient()])
   })
   after(async () => {
     await stopProcess(instance)
@@ -145,5 +142,28 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
     for (const kind of ['conflict', 'lost commit', 'cut answer', 'not writable'])
       assert.ok(happened.has(kind), `${kind}: ${JSON.stringify([...happened])}`)
     await until(async () => (await verifyAudit(service.db, config.auditKey)).broken === null)
+  })
+
+  it('tells who logs in, in either family, that it took too long', async () => {
+    const { email, password } = patient
+    const expired = { ok: 0, code: 50, codeName: 'MaxTimeMSExpired', errmsg: 'operation exceeded time limit' }
+    const login = (path: string) =>
+      fetch(`${instance.url}${path}`, {
+        method: 'POST',
+        headers: { ...keys(), 'Content-Type': 'application/json' },
+        body: JSON.stringify({ email, password }),
+      })
+    for (const collection of ['_User', '_Session']) {
+      faulty.fault = ({ find, insert }) =>
+        [find, insert].includes(collection) ? { answer: expired } : undefined
+      const told = await Promise.all(['/1/login', '/auth/login/password'].map(login))
+      assert.deepEqual(
+        told.map(({ status }) => status),
+        [408, 408],
+        collection,
+      )
+      assert.equal(((await (told[0] as Response).json()) as { code: number }).code, 124)
+    }
+    faulty.fault = () => undefined
   })
 })

@@ -7,7 +7,7 @@ import { OpenApi } from './generator/world/document.ts'
 import { Memory } from './generator/world/memory.ts'
 import { Random } from './generator/world/random.ts'
 import { curlLine } from './oracle/curl.ts'
-import { judge, judgeLine } from './oracle/finding.ts'
+import { findingInLine, findingsIn } from './oracle/finding.ts'
 
 /** What the fuzzer asks, and what it takes for a finding; the service itself is tried by `npm run fuzz`. */
 describe('the fuzzer', () => {
@@ -56,7 +56,7 @@ describe('the fuzzer', () => {
     ...{ status, json: body, text: JSON.stringify(body), ms: 1 },
     headers: { 'content-type': 'application/json; charset=utf-8' },
   })
-  const kinds = (answer: Answer, shows = false) => judge(ask, answer, shows).map(({ kind }) => kind)
+  const kinds = (answer: Answer, shows = false) => findingsIn(ask, answer, shows).map(({ kind }) => kind)
 
   it('finds what must not be answered', () => {
     const page = { ...json(404, undefined), text: '<p>', headers: { 'content-type': 'text/html' } }
@@ -70,15 +70,15 @@ describe('the fuzzer', () => {
       'a refusal in another form',
     ])
     assert.deepEqual(kinds(page), ['a refusal that is no JSON'])
-    assert.deepEqual(judge({ ...ask, page: true }, page, false), [])
+    assert.deepEqual(findingsIn({ ...ask, page: true }, page, false), [])
   })
 
   it('finds errors in the log, and what asked for them', () => {
     const asked = new Map([['one', ask]])
     const line = (level: number) => JSON.stringify({ level, requestId: 'one', msg: 'answered' })
-    assert.equal(judgeLine(line(40), asked), undefined)
-    assert.deepEqual(judgeLine(line(50), asked)?.asks, [ask])
-    assert.equal(judgeLine('(node:1) Warning', asked)?.kind, 'output that is no log')
+    assert.equal(findingInLine(line(40), asked), undefined)
+    assert.deepEqual(findingInLine(line(50), asked)?.asks, [ask])
+    assert.equal(findingInLine('(node:1) Warning', asked)?.kind, 'output that is no log')
   })
 
   it('writes a request as a line for the shell', () => {

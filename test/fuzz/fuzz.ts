@@ -4,8 +4,8 @@ import type { Family } from './generator/world/ask.ts'
 import { Findings } from './oracle/findings.ts'
 import { Progress } from './progress.ts'
 import { Run } from './runner.ts'
+import { startService } from './target/fuzzed-service.ts'
 import { newAddress } from './target/people.ts'
-import { startTried } from './target/tried.ts'
 
 const { values } = parseArgs({
   options: {
@@ -56,13 +56,13 @@ async function main(): Promise<void> {
   if (plan.families.length === 0) throw new RangeError('--family must be path, class or both')
   say(`seed ${plan.seed}; again: npm run fuzz -- --seed ${plan.seed} --family ${values.family}`)
   const admin = newAddress()
-  const tried = await startTried(admin)
+  const service = await startService(admin)
   let progress: Progress | undefined
-  const findings = new Findings(tried.url, (text) => {
+  const findings = new Findings(service.url, (text) => {
     progress?.clear()
     say(`\n${text}`)
   })
-  const run = new Run(tried, findings, plan)
+  const run = new Run(service, findings, plan)
   progress = new Progress(plan.seconds, () => ({ requests: run.tally.requests, findings: findings.count }))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => run.end())
   try {
@@ -75,7 +75,7 @@ async function main(): Promise<void> {
     if (values.keep && findings.count > 0) await once(process, 'SIGINT')
   } finally {
     progress.end()
-    await tried.stop()
+    await service.stop()
   }
   process.exitCode = findings.count > 0 ? 1 : 0
 }

@@ -5,12 +5,12 @@ import { OpenApi } from './generator/world/document.ts'
 import { Memory } from './generator/world/memory.ts'
 import { Random } from './generator/world/random.ts'
 import type { World } from './generator/world/world.ts'
-import { type Finding, judge, judgeLine } from './oracle/finding.ts'
+import { type Finding, findingInLine, findingsIn } from './oracle/finding.ts'
 import type { Findings } from './oracle/findings.ts'
 import { Tally } from './tally.ts'
 import { send } from './target/client.ts'
+import type { FuzzedService } from './target/fuzzed-service.ts'
 import { People } from './target/people.ts'
-import type { Tried } from './target/tried.ts'
 import { belongings, plant, showsPlanted } from './target/victim.ts'
 
 export interface Plan {
@@ -30,7 +30,7 @@ const remembered = 200
 /** Tries a service with requests of all kinds; each lane asks one after the other what the seed tells it to. */
 export class Run {
   readonly tally = new Tally()
-  readonly #tried: Tried
+  readonly #service: FuzzedService
   readonly #findings: Findings
   readonly #plan: Plan
   readonly #asked = new Map<string, Ask>()
@@ -38,8 +38,8 @@ export class Run {
   #asks = 0
   #over = false
 
-  constructor(tried: Tried, findings: Findings, plan: Plan) {
-    this.#tried = tried
+  constructor(service: FuzzedService, findings: Findings, plan: Plan) {
+    this.#service = service
     this.#findings = findings
     this.#plan = plan
   }
@@ -50,7 +50,7 @@ export class Run {
     try {
       const worlds = await this.#open(admin)
       const first = worlds[0] as World
-      const before = await belongings(first, this.#tried.url)
+      const before = await belongings(first, this.#service.url)
       const end = performance.now() + this.#plan.seconds * 1000
       await Promise.all(worlds.map((world) => this.#lane(world, end)))
       await sleep(500)
@@ -66,11 +66,11 @@ export class Run {
   }
 
   #listen(): void {
-    this.#tried.onOutput((line) => {
-      const finding = judgeLine(line, this.#asked)
+    this.#service.onOutput((line) => {
+      const finding = findingInLine(line, this.#asked)
       if (finding) this.#findings.add(finding)
     })
-    this.#tried.ended.then((code) => {
+    this.#service.ended.then((code) => {
       if (this.#over) return
       this.#over = true
       this.#findings.add({
@@ -83,12 +83,12 @@ export class Run {
 
   /** Lets the people in, and plants the victim's data. @returns a world for each lane */
   async #open(admin: string): Promise<World[]> {
-    const { url, keys } = this.#tried
+    const { url, keys } = this.#service
     const { seed, lanes, families } = this.#plan
     const openApi = new OpenApi(await (await fetch(`${url}/openapi.json`)).json())
     const targets = families.map((family) => openApi.targets.filter((target) => target.family === family))
     const memories = Array.from({ length: lanes }, () => new Memory(openApi))
-    this.#people = new People(this.#tried, (actor, { facts }) => {
+    this.#people = new People(this.#service, (actor, { facts }) => {
       for (const memory of memories) memory.begin(actor, facts)
     })
     for (const actor of ['ann', 'ben', 'victim'] as const) await this.#people.add(actor)
@@ -117,9 +117,9 @@ export class Run {
     this.#asked.set(id, ask)
     if (this.#asked.size > remembered) this.#asked.delete(this.#asked.keys().next().value ?? '')
     try {
-      const answer = await send(this.#tried.url, ask)
+      const answer = await send(this.#service.url, ask)
       this.tally.count(ask, answer)
-      for (const finding of judge(ask, answer, showsPlanted(ask, answer))) this.#findings.add(finding)
+      for (const finding of findingsIn(ask, answer, showsPlanted(ask, answer))) this.#findings.add(finding)
       world.memory.learn(ask, answer)
       if (isOut(ask, answer)) await this.#renew(ask.actor)
     } catch (error) {
@@ -138,7 +138,7 @@ export class Run {
   async #compare(before: Map<string, string>, world: World): Promise<void> {
     if (this.#over) return
     await this.#renew('victim')
-    const after = await belongings(world, this.#tried.url)
+    const after = await belongings(world, this.#service.url)
     const changed: Finding[] = [...before]
       .filter(([path, object]) => after.get(path) !== object)
       .map(([path]) => ({ kind: `somebody changed ${path.split('/')[3]} of another`, told: path, asks: [] }))

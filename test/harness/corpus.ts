@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Context } from 'mocha'
 
@@ -25,3 +26,17 @@ export const corpusFiles = (test: Context, directory: string): string[] =>
       .map(({ parentPath, name }) => `${parentPath}/${name}`.split('/corpus/').at(-1) as string)
       .sort(),
   )
+
+/** Asserts that whatever an example of the corpus has is there, as the same type; null may stand for anything. */
+export function assertShape(ours: unknown, example: unknown, path = ''): void {
+  if (ours === null || example === null) return
+  if (Array.isArray(example)) {
+    assert.ok(Array.isArray(ours), path)
+    for (const one of example) for (const own of ours.slice(0, 1)) assertShape(own, one, `${path}[]`)
+  } else if (typeof example === 'object') {
+    for (const [name, value] of Object.entries(example as object)) {
+      assert.ok(Object.hasOwn(ours as object, name), `${path}.${name}`)
+      assertShape((ours as Record<string, unknown>)[name], value, `${path}.${name}`)
+    }
+  } else assert.equal(typeof ours, typeof example, path)
+}

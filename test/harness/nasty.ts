@@ -1,3 +1,5 @@
+import { sized } from './size.ts'
+
 /** What no field takes, or hardly any. */
 export const nasty: unknown[] = [
   ...[null, true, 0, -1, 1e308, 0.1, '', ' ', 'x'.repeat(100_000), '\u0000', '\ud800', '\u202e\u{1F600}'],
@@ -5,12 +7,17 @@ export const nasty: unknown[] = [
   ...[[], {}, [[]], { $gt: '' }, { __proto__: null, constructor: { prototype: 1 } }, { 'a.b': 1 }],
 ]
 
-/** Every property, of members too, in turn with every nasty value. */
+/** Every property, of members too, in turn with every nasty value; at the usual size every fifth of these. */
 export function* spoiled(example: Record<string, unknown>): Generator<Record<string, unknown>> {
+  let i = 0
+  for (const one of inEveryWay(example)) if (i++ % sized(5, 1) === 0) yield one
+}
+
+function* inEveryWay(example: Record<string, unknown>): Generator<Record<string, unknown>> {
   for (const [name, value] of Object.entries(example)) {
     for (const bad of nasty) yield { ...example, [name]: bad }
     if (typeof value !== 'object' || value === null) continue
-    for (const member of spoiled(value as Record<string, unknown>)) yield { ...example, [name]: member }
+    for (const member of inEveryWay(value as Record<string, unknown>)) yield { ...example, [name]: member }
   }
 }
 

@@ -1,5 +1,8 @@
-/** Whether everything is tried; docs/testing.md lists what is dear, and how much of it is done otherwise. */
-export const isFullSize = process.env.TEST_SIZE === 'full'
+const size = process.env.TEST_SIZE
 
-/** How often something dear is done. */
-export const sized = (usual: number, full: number): number => (isFullSize ? full : usual)
+/** Whether everything is tried; docs/testing.md lists what is expensive, and how much of it is done otherwise. */
+export const isFullSize = size === 'full' || size === 'most'
+
+/** How often something expensive is done; `most` is for by hand: it takes many minutes. */
+export const sized = (usual: number, full: number, most = full): number =>
+  size === 'most' ? most : isFullSize ? full : usual

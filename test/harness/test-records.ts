@@ -4,8 +4,9 @@ import type { Db } from 'mongodb'
 import { contents } from '../../records/kinds.ts'
 import { type Audit, auditIndexes, openAudit } from '../../records/store/audit/trail.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
+import { UnderWay } from '../../records/store/steps/under-way.ts'
 import { Store } from '../../records/store/store.ts'
-import { RecentRemovals } from '../../records/store/writing/recent-removals.ts'
+import { RecentRemovals } from '../../records/store/writing/removal/recent-removals.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
 
 export const KEY = 'a key for tests'
@@ -45,6 +46,7 @@ export async function openRecords(engine: Pick<Engine, 'client'>): Promise<TestR
         audit,
         contents,
         recentRemovals: new RecentRemovals(),
+        underWay: new UnderWay({ client, db }, [], false),
         tellOfPendingEhr: async () => {},
       }
       Object.assign(opened, { db, records, audit, notes: noteStore(records) })

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { RecentRemovals } from '../../records/store/writing/recent-removals.ts'
+import { RecentRemovals } from '../../records/store/writing/removal/recent-removals.ts'
 
 describe('recent removals', () => {
   it('include what was removed, and nothing else', async () => {

@@ -34,6 +34,11 @@ describe('schemas', () => {
         assert.ok(description, `${name}.${property} is not described`)
     })
 
+  it('can be compiled: the service does it when it needs them', () => {
+    for (const name of CLASS_NAMES)
+      for (const check of Object.values(classKind(name).checks)) assert.ok(Array.isArray(check({})), name)
+  })
+
   it('have ids that differ', () => {
     const ids = CLASS_NAMES.flatMap((name) => FORMS.map((use) => classKind(name)[use].$id))
     assert.equal(new Set(ids).size, ids.length)

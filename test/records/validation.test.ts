@@ -73,7 +73,7 @@ describe('validation on creation', () => {
     assert.deepEqual(paths(faults), ['colour', 'heartRate', 'systolic'])
   })
 
-  it('keeps apart what is unknown and what is not for the client to set', () => {
+  it('keeps apart what is unknown and what must not be set by clients', () => {
     const faults = createFaults('CarePlan', {
       ehrId: 'ehr',
       name: 'x',
@@ -83,7 +83,7 @@ describe('validation on creation', () => {
     })
     assert.equal(
       inOneLine(faults.violations),
-      'status is not for the client to set; state is not a known property; version is not for the client to set',
+      'status must not be set by clients; state is not a known property; version must not be set by clients',
     )
   })
 

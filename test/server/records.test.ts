@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { MongoClient } from 'mongodb'
+import { UnderWay } from '../../records/store/steps/under-way.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { openDatabase } from '../../server/database/database.ts'
 import { openRecords } from '../../server/records.ts'
@@ -14,11 +15,16 @@ describe('the records of an earlier version', () => {
     try {
       const events = (clients[0] as MongoClient).db().collection('Event')
       await events.createIndex({ title: 1 }, { name: 'list_ofEhr' })
+      await events.createIndex({ carePlanId: 1 }, { name: 'by_carePlanId' })
+      await events.createIndex({ carePlanId: 1, title: 1 }, { name: 'somebody-elses' })
       const commands: string[] = []
       for (const client of clients)
         client.on('commandSucceeded', ({ commandName }) => commands.push(commandName))
-      const open = (client: MongoClient) =>
-        openRecords({ client, db: client.db() }, config, createLog(config), async () => {})
+      const open = (client: MongoClient) => {
+        const opened = { client, db: client.db() }
+        const underWay = new UnderWay(opened, [], true)
+        return openRecords({ ...opened, underWay }, config, createLog(config), async () => {})
+      }
       const opened = await Promise.all(clients.map(open))
       for (const records of opened) await records.close()
       const before = commands.slice(0, commands.indexOf('dropIndexes'))
@@ -28,6 +34,9 @@ describe('the records of an earlier version', () => {
         made.map(({ key }) => Object.keys(key)[0]),
         ['ehrId'],
       )
+      const names = (await events.indexes()).map(({ name }) => name)
+      assert.ok(names.includes('list_ofPlan') && names.includes('somebody-elses'))
+      assert.ok(!names.includes('by_carePlanId'), 'list_ofPlan begins with its fields')
       const again = await open(clients[0] as MongoClient)
       await again.close()
       assert.deepEqual(await events.indexes(), await events.indexes())

@@ -4,7 +4,7 @@ import { service } from '../harness/service/service.ts'
 
 describe('the page at the service’s own address', () => {
   for (const [language, sentence] of [
-    ['en', 'This service keeps electronic health records'],
+    ['en', 'This service stores electronic health records'],
     ['nl', 'Deze dienst bewaart elektronische gezondheidsdossiers'],
   ] as const)
     it(`says what it is and leads on (${language})`, async () => {

@@ -75,7 +75,7 @@ function withoutKept(body: Fields, user: User | undefined): Fields {
     const kept = user?.[path as keyof User]
     const readable = kept instanceof Date ? { __type: 'Date', iso: kept.toISOString() } : kept
     if (path in sent && !isDeepStrictEqual(sent[path], readable))
-      throw new Refusal(400, code.validation, `${path} is not for the client to set`)
+      throw new Refusal(400, code.validation, `${path} must not be set by clients`)
     delete sent[path]
   }
   return sent

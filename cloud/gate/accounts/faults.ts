@@ -1,8 +1,8 @@
 import type { NextFunction, Response } from 'express'
-import { isOutage } from '../../../records/store/documents/outage.ts'
 import { type ErrorName, ServiceError } from '../../../schemas/errors.ts'
 import { inOneLine, type Violation } from '../../../schemas/violation.ts'
 import { code, Refusal } from '../request/parse-request.ts'
+import { answerTrouble } from '../response/answer.ts'
 
 /** What the rules of accounts refuse, as Parse Server would say it. */
 const faults: Partial<Record<ErrorName, [status: number, code: number, text?: string]>> = {
@@ -22,8 +22,7 @@ const faults: Partial<Record<ErrorName, [status: number, code: number, text?: st
 export function answerFault(error: unknown, res: Response, next: NextFunction): void {
   const refusal = refusalOf(error)
   if (refusal) res.status(refusal.status).json({ code: refusal.code, error: refusal.message })
-  else if (isOutage(error)) res.status(503).json({})
-  else next(error)
+  else if (!answerTrouble(error, res)) next(error)
 }
 
 function refusalOf(error: unknown): Refusal | undefined {

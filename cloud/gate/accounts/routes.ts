@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express'
 import type { ParseRequest } from '../request/parse-request.ts'
-import type { RequestPart } from '../request/part.ts'
+import type { RequestPart } from '../request/request-parts.ts'
 import { changeAccount, deleteAccount } from './changes.ts'
 import { answerFault } from './faults.ts'
 import type { AccountParts, Answer, Handling } from './handling.ts'

@@ -6,7 +6,7 @@ import type { Records } from '../../../records/store/writing/transaction.ts'
 import { identityOf } from '../../request/caller.ts'
 import type { ParseRequest } from '../request/parse-request.ts'
 import { beforeAnswer } from '../response/answer.ts'
-import { type AuditedCaller, shownIn } from './objects-in-answer.ts'
+import { type AuditedCaller, accessesToObjects } from './objects-in-answer.ts'
 import type { RecordsRequest } from './records-request.ts'
 import { forbiddenIn, searchedBy } from './unanswered.ts'
 
@@ -15,21 +15,21 @@ interface Answer extends Record<string, unknown> {
   code?: unknown
 }
 
-/** How long it may take to find out whose data was asked for. */
+/** How long it may take to find out whose data was requested. */
 const AUDIT_MS = 5_000
 
 /**
- * Keeps in the audit what an answer shows of EHRs' data, and what was asked in vain, before the answer leaves.
+ * Keeps in the audit what a response reveals of EHRs' data, and what was requested in vain, before the response leaves.
  * Read off the answer itself, batch included: a trigger on every object found would halve the speed of lists.
  * Writes are announced by the triggers, before they happen.
  */
 export function auditAnswer(
   req: ParseRequest,
   res: Response,
-  asked: readonly (RecordsRequest | undefined)[],
+  requests: readonly (RecordsRequest | undefined)[],
   records: Records,
 ): void {
-  if (asked.every((one) => one === undefined)) return
+  if (requests.every((one) => one === undefined)) return
   const caller = identityOf(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
   const roles = async () => (await req.auth.getUserRoles()).map((role) => role.replace(/^role:/, ''))
   const asking = { records, caller, roles }
@@ -38,9 +38,9 @@ export function auditAnswer(
     inTime(AUDIT_MS, async () => {
       // A batch that is refused as a whole has one answer for all of its parts.
       const answerOf = (i: number) => (Array.isArray(body) ? (body[i].success ?? body[i].error) : body)
-      const accesses = asked.map((one, i) => one && accessesIn(asking, one, answerOf(i)))
+      const accesses = requests.map((one, i) => one && accessesIn(asking, one, answerOf(i)))
       const found = (await Promise.all(accesses)).flatMap((some) => some ?? [])
-      if (found.length > 0) await records.audit.record(...found)
+      await records.audit.record(...found)
     }),
   )
 }
@@ -48,19 +48,19 @@ export function auditAnswer(
 /** Parse's codes for what is not there for this caller, or not for them to do. */
 const DENIED = new Set<unknown>([101, 119])
 
-async function accessesIn(asking: AuditedCaller, asked: RecordsRequest, answer: Answer): Promise<Access[]> {
-  const { className, action, where, subqueries } = asked
+async function accessesIn(asking: AuditedCaller, request: RecordsRequest, answer: Answer): Promise<Access[]> {
+  const { className, action, where, subqueries } = request
   if (typeof answer.code === 'number')
     return isClassName(className)
-      ? forbiddenIn(asking, asked, DENIED.has(answer.code) ? 'denied' : 'refused')
+      ? forbiddenIn(asking, request, DENIED.has(answer.code) ? 'denied' : 'refused')
       : []
   if (action !== 'read' && action !== 'query') return []
-  const shown = await shownIn(asking, asked, answer)
-  if (action === 'read') return shown
-  const found = new Set(shown.flatMap(({ type, ehrId }) => (type === className ? [ehrId] : [])))
+  const accesses = await accessesToObjects(asking, request, answer)
+  if (action === 'read') return accesses
+  const found = new Set(accesses.flatMap(({ type, ehrId }) => (type === className ? [ehrId] : [])))
   const searched = [
     ...subqueries.map((subquery) => searchedBy(asking, subquery, new Set())),
     ...(isClassName(className) ? [searchedBy(asking, { className, where }, found)] : []),
   ]
-  return [...shown, ...(await Promise.all(searched)).flat()]
+  return [...accesses, ...(await Promise.all(searched)).flat()]
 }

@@ -4,7 +4,7 @@ import type { Caller } from '../../../records/store/documents/caller.ts'
 import { documentsOf } from '../../../records/store/documents/database.ts'
 import { accessesOf } from '../../../records/store/resource.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
-import { type RecordsRequest, whatOf } from './records-request.ts'
+import { auditedQuery, type RecordsRequest } from './records-request.ts'
 
 type Fields = Record<string, unknown>
 
@@ -21,15 +21,15 @@ export const audited = (className: string) => ({
   ehr: className === 'Ehr' ? 'id' : 'ehrId',
 })
 
-/** The objects in an answer, also those that it includes where another one points at them. */
-export async function shownIn(
+/** The accesses that an answer makes to objects, included ones among them. */
+export async function accessesToObjects(
   { records, caller }: AuditedCaller,
-  asked: RecordsRequest,
+  request: RecordsRequest,
   answer: Fields,
 ): Promise<Access[]> {
-  if (asked.distinct) return []
+  if (request.distinct) return []
   const results: Fields[] = Array.isArray(answer.results) ? answer.results : [answer]
-  const byClass = new Map<unknown, Fields[]>([[asked.className, results]])
+  const byClass = new Map<unknown, Fields[]>([[request.className, results]])
   for (const object of includedIn(results, [])) {
     const { className } = object
     byClass.set(className, [...(byClass.get(className) ?? []), object])
@@ -37,7 +37,12 @@ export async function shownIn(
   const accesses = [...byClass].map(async ([className, objects]) => {
     if (!isClassName(className)) return []
     const identified = objects.filter(({ objectId }) => typeof objectId === 'string')
-    return accessesOf(audited(className), caller, whatOf(asked), await placed(records, className, identified))
+    return accessesOf(
+      audited(className),
+      caller,
+      auditedQuery(request),
+      await placed(records, className, identified),
+    )
   })
   return (await Promise.all(accesses)).flat()
 }

@@ -1,18 +1,18 @@
 import { type ClassName, isClassName } from '../../../records/kinds.ts'
 import type { Access } from '../../../records/store/audit/trail.ts'
 import { code, Refusal } from '../request/parse-request.ts'
-import type { RequestPart } from '../request/part.ts'
+import type { RequestPart } from '../request/request-parts.ts'
 import { conditionsIn, idsNamed, PLACES } from './conditions.ts'
 
 type Fields = Record<string, unknown>
 
-/** Conditions that are asked of the objects of a class. */
+/** The conditions of a query of a class. */
 export interface QueriedObjects {
   className: ClassName
   where: Fields
 }
 
-/** What a part of a request asks of health data. */
+/** The access to health data that a part of a request makes. */
 export interface RecordsRequest {
   className: string
   id: string | undefined
@@ -21,7 +21,7 @@ export interface RecordsRequest {
   where: Fields
   /** The answer holds values, not objects. */
   distinct: boolean
-  /** By what its subqueries ask. */
+  /** The queries nested in its conditions. */
   subqueries: QueriedObjects[]
 }
 
@@ -33,8 +33,13 @@ const ACTIONS: Record<string, Access['action']> = {
   DELETE: 'delete',
 }
 
-/** @returns undefined when no health data is asked for. Conditions are copied: Parse changes them while it works. */
-export function askedBy({ method, className, objectId, carrier }: RequestPart): RecordsRequest | undefined {
+/** @returns undefined when no health data is requested. Conditions are copied: Parse changes them while it works. */
+export function recordsRequestOf({
+  method,
+  className,
+  objectId,
+  carrier,
+}: RequestPart): RecordsRequest | undefined {
   const did = ACTIONS[method]
   if (className === undefined || did === undefined) return undefined
   const action = did === 'read' && objectId === undefined ? 'query' : did
@@ -58,8 +63,8 @@ function subqueriesIn(condition: unknown): QueriedObjects[] {
   })
 }
 
-/** What was asked by, without the values. */
-export function whatOf({
+/** The action for the audit, of a query with the fields it was filtered by, without their values. */
+export function auditedQuery({
   action,
   where,
 }: Pick<RecordsRequest, 'action' | 'where'>): Pick<Access, 'action' | 'asked'> {
@@ -74,8 +79,8 @@ const mostNamed = 100
  * Each EHR that a request names gets an entry in its audit, and each name is looked up: a request has to be short.
  * @throws Refusal 400/102
  */
-export function checkNames(asked: readonly (RecordsRequest | undefined)[]): void {
-  const queries = asked.flatMap((one) => (one?.action === 'query' ? [one, ...one.subqueries] : []))
+export function checkNames(requests: readonly (RecordsRequest | undefined)[]): void {
+  const queries = requests.flatMap((one) => (one?.action === 'query' ? [one, ...one.subqueries] : []))
   const named = queries.flatMap(({ className, where }) =>
     (className === 'Ehr' ? ['objectId'] : PLACES).flatMap((field) => idsNamed(where, field)),
   )
@@ -83,7 +88,7 @@ export function checkNames(asked: readonly (RecordsRequest | undefined)[]): void
     throw new Refusal(
       400,
       code.invalidQuery,
-      `a request names at most ${mostNamed} EHRs, care plans and goals`,
+      `a request may name at most ${mostNamed} EHRs, care plans and goals`,
     )
 }
 

@@ -4,7 +4,7 @@ import type { Access } from '../../../records/store/audit/trail.ts'
 import { attemptOf } from '../../../records/store/resource.ts'
 import { idsNamed, PLACES } from './conditions.ts'
 import { type AuditedCaller, audited, placed } from './objects-in-answer.ts'
-import { type QueriedObjects, type RecordsRequest, whatOf } from './records-request.ts'
+import { auditedQuery, type QueriedObjects, type RecordsRequest } from './records-request.ts'
 
 /** An EHR, and the object that is looked for there when it is known. */
 interface Place {
@@ -18,15 +18,15 @@ const MOST_UNNAMED = 20
 /** What was forbidden, in the audit of the EHRs where it was looked for, as far as they are known. */
 export async function forbiddenIn(
   asking: AuditedCaller,
-  asked: RecordsRequest,
+  request: RecordsRequest,
   outcome: 'denied' | 'refused',
 ): Promise<Access[]> {
-  const { className, id } = asked
+  const { className, id } = request
   const places =
     id === undefined
-      ? await placesNamed(asking, asked)
+      ? await placesNamed(asking, request)
       : await placed(asking.records, className, [{ objectId: id }])
-  return entriesAt(asking, asked, places.length > 0 ? places : [{}], outcome)
+  return entriesAt(asking, request, places.length > 0 ? places : [{}], outcome)
 }
 
 /**
@@ -37,20 +37,20 @@ export async function forbiddenIn(
  */
 export async function searchedBy(
   asking: AuditedCaller,
-  asked: QueriedObjects,
+  request: QueriedObjects,
   found: ReadonlySet<unknown>,
 ): Promise<Access[]> {
-  const query = { ...asked, action: 'query' } as const
-  const narrowest = idsRequired(asked)
+  const query = { ...request, action: 'query' } as const
+  const narrowest = idsRequired(request)
   if (found.size > 0 && narrowest === 1) return []
-  const places = await placesNamed(asking, asked, narrowest > 0)
+  const places = await placesNamed(asking, request, narrowest > 0)
   const readable = await readableBy(asking)
   const mayRead = ({ ehrId }: Place) => typeof ehrId === 'string' && (readable?.has(ehrId) ?? true)
   const denied = places.filter((place) => !mayRead(place))
   const searched =
     narrowest > 0
       ? places.filter(mayRead)
-      : await everywhere(asking, { className: asked.className, readable, found })
+      : await everywhere(asking, { className: request.className, readable, found })
   const entries = [
     ...entriesAt(asking, query, denied, 'denied'),
     ...entriesAt(
@@ -94,7 +94,7 @@ const readableBy = async ({
 }: AuditedCaller): Promise<ReadonlySet<string> | undefined> =>
   caller.unrestricted ? undefined : readableEhrs(records, { ...caller, roles: await roles() })
 
-/** Where the objects lie that a query names, and what they lie in. */
+/** The places of the objects that a query names. */
 async function placesNamed(
   { records }: AuditedCaller,
   { className, where }: Pick<QueriedObjects, 'where'> & { className: string },
@@ -118,14 +118,14 @@ async function placesNamed(
   return places.filter(({ ehrId }) => typeof ehrId === 'string')
 }
 
-/** Where the same is asked in many places, each gets an entry. */
+/** One entry for each place that a request concerns. */
 function entriesAt(
   { caller }: AuditedCaller,
-  asked: Pick<RecordsRequest, 'className' | 'action' | 'where'>,
+  request: Pick<RecordsRequest, 'className' | 'action' | 'where'>,
   places: readonly Place[],
   outcome: Access['outcome'],
 ): Access[] {
-  const { collection } = audited(asked.className)
-  const what = { ...whatOf(asked), outcome }
+  const { collection } = audited(request.className)
+  const what = { ...auditedQuery(request), outcome }
   return places.flatMap((place) => attemptOf({ collection, ehr: 'ehrId' }, caller, what, { ...place }))
 }

@@ -52,7 +52,7 @@ export function readListQuery(
   })
   const { distinct, order = distinct } = query
   if (distinct !== undefined && order?.replace(/^-/, '') !== distinct)
-    throw new Refusal(400, code.invalidQuery, 'distinct sorts by its own field')
+    throw new Refusal(400, code.invalidQuery, 'distinct can only be sorted by its own field')
   return query
 }
 

@@ -45,7 +45,7 @@ const list: Check = (value, place) => {
 const comparable: Check = (value, place) => {
   const isDate = (value as { __type?: unknown } | null)?.__type === 'Date'
   if (!isDate && !['string', 'number', 'boolean'].includes(typeof value))
-    refuse('$lt and the like take a text, a number, true, false or a date')
+    refuse('$lt and the like take a string, a number, true, false or a date')
   plainValue(value, place)
 }
 
@@ -57,10 +57,10 @@ const conditions: Check = (value, place) => {
 
 const subquery: Check = (value, place) => {
   const { where, className, ...page } = object(value)
-  if (!place.serves(className)) refuse('a subquery names a className')
+  if (!place.serves(className)) refuse('a subquery must name a className')
   for (const [name, part] of Object.entries(page)) {
     const fits = name === 'order' ? isOrder(part) : ['limit', 'skip'].includes(name) && isCount(part)
-    if (!fits) refuse('a subquery has className, where, order, limit and skip')
+    if (!fits) refuse('a subquery may only have className, where, order, limit and skip')
   }
   const subqueries = place.subqueries + 1
   if (subqueries > deepestSubquery) refuse(`subqueries are nested at most ${deepestSubquery} deep`)
@@ -76,7 +76,7 @@ const isOrder = (value: unknown): boolean =>
 
 const selection: Check = (value, place, beside) => {
   const { key, query, ...rest } = object(value)
-  if (!isFieldPath(key) || Object.keys(rest).length > 0) refuse('$select has key and query')
+  if (!isFieldPath(key) || Object.keys(rest).length > 0) refuse('$select must have key and query')
   subquery(query, place, beside)
 }
 
@@ -101,7 +101,7 @@ const operators: Record<string, Check> = {
       refuse('$regex must be a pattern of at most 200 characters without look-around and back-references')
   },
   $options: (_, __, { $regex }) => {
-    if ($regex === undefined) refuse('$options stands beside $regex')
+    if ($regex === undefined) refuse('$options is only for use with $regex')
   },
   $inQuery: subquery,
   $notInQuery: subquery,
@@ -144,7 +144,7 @@ function fieldConstraint(field: string, value: unknown, place: Place): void {
   }
 }
 
-/** Of what lies inside an object nobody knows the type. */
+/** The types of what is inside an object are not known. */
 function hasOperator(className: string, field: string, operator: string): boolean {
   const type = typeOfField(className, field)
   return !ofLists.has(operator) || type === undefined || type === 'Array'
@@ -153,11 +153,12 @@ function hasOperator(className: string, field: string, operator: string): boolea
 /** A value to compare with: whatever JSON holds, without operators inside. */
 function plainValue(value: unknown, place: Place): void {
   enter(place)
-  if (typeof value === 'string' && value.length > longestText) refuse('where compares with too long a text')
+  if (typeof value === 'string' && value.length > longestText)
+    refuse('where compares with a string that is too long')
   if (value === null || typeof value !== 'object') return
   for (const [name, part] of Object.entries(value)) {
-    if (name.startsWith('$')) refuse('where names an operator inside a value')
-    if (name === '__op') refuse('where names an operation')
+    if (name.startsWith('$')) refuse('where has an operator inside a value')
+    if (name === '__op') refuse('where has an operation')
     plainValue(part, inside(place))
   }
 }

@@ -1,39 +1,34 @@
+import { Type } from '@sinclair/typebox'
+import { walkJson } from '../../../schemas/json-values.ts'
+import { checkOf } from '../../../schemas/registry.ts'
 import { code, Refusal } from './parse-request.ts'
 
-const deepest = 32
-/** A batch included; a trigger may take its time for each of them. */
-const most = 50_000
+/** Of a whole request, a batch included; a trigger may take its time for each value. */
+const LIMITS = { depth: 32, values: 50_000 }
 const reserved = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
  * Refuses what no class accepts and what Parse or the database would stumble over: nesting and values without end, keys that
  * reach into prototypes, numbers that JSON cannot hold, dates that no calendar has, typed values of no such form.
- * Level by level, since recursion would end at the stack's limit.
  * @throws Refusal 400/107
  */
 export function checkJson(body: unknown): void {
-  let count = 0
-  let level = [body]
-  for (let depth = 0; level.length > 0; depth++) {
-    count += level.length
-    if (count > most) refuse(`JSON must not contain more than ${most} values`)
-    if (depth > deepest) refuse(`JSON must not be nested deeper than ${deepest} levels`)
-    level = level.flatMap((value) => {
-      if (typeof value === 'number' && !Number.isFinite(value)) refuse('a number is out of range')
-      if (value === null || typeof value !== 'object') return []
-      if (!Array.isArray(value)) checkObject(value as Record<string, unknown>)
-      return Object.values(value)
-    })
-  }
+  const exceeded = walkJson(body, LIMITS, (value) => {
+    if (typeof value === 'number' && !Number.isFinite(value)) refuse('a number is out of range')
+    if (value !== null && typeof value === 'object' && !Array.isArray(value))
+      checkObject(value as Record<string, unknown>)
+  })
+  if (exceeded === 'values') refuse(`JSON must not contain more than ${LIMITS.values} values`)
+  if (exceeded === 'depth') refuse(`JSON must not be nested deeper than ${LIMITS.depth} levels`)
 }
 
 function checkObject(value: Record<string, unknown>): void {
   for (const name of Object.keys(value))
     if (reserved.has(name) || name.includes('\0')) refuse('a property has a reserved name')
   if (value.__type !== undefined && !fits(typed, value.__type, value))
-    refuse('a value does not have the form that its __type demands')
+    refuse('a value does not match its __type')
   if (value.__op !== undefined && !fits(operations, value.__op, value))
-    refuse('an operation does not have the form that its __op demands')
+    refuse('an operation does not match its __op')
 }
 
 const fits = (forms: Record<string, (value: Fields) => boolean>, name: unknown, value: Fields): boolean =>
@@ -76,16 +71,11 @@ const operations: typeof typed = {
 const isPair = (pair: unknown): boolean =>
   Array.isArray(pair) && between(pair[0], 90) && between(pair[1], 180)
 
-/**
- * A time in UTC that exists, in the years 1 to 9999. Parse reads no other form: an offset it takes for no value,
- * the 30th of February for a day in March, a tenth of a second for a millisecond.
- */
-function isDate(iso: unknown): boolean {
-  if (typeof iso !== 'string' || !/^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z$/.test(iso))
-    return false
-  const time = new Date(iso)
-  return !Number.isNaN(time.getTime()) && time.toISOString().startsWith(iso.slice(0, 19))
-}
+const dateTime = checkOf(Type.String({ format: 'date-time' }))
+
+/** Of the forms of a moment Parse reads this one only: an offset is no value to it, a tenth of a second a millisecond. */
+const isDate = (iso: unknown): boolean =>
+  typeof iso === 'string' && /^[\d:T-]{19}([.]\d{3})?Z$/.test(iso) && dateTime(iso).length === 0
 
 function refuse(message: string): never {
   throw new Refusal(400, code.invalidJson, message)

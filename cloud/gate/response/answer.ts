@@ -1,6 +1,7 @@
 import express, { type Response } from 'express'
 import type { Logger } from 'pino'
-import { PATIENCE_MS } from '../../../records/store/documents/outage.ts'
+import { isOutage, PATIENCE_MS } from '../../../records/store/documents/outage.ts'
+import { isOverdue } from '../../../records/store/reading/deadline.ts'
 import { UNAVAILABLE } from '../../parse-server/adapter/query-refusals.ts'
 import { code } from '../request/parse-request.ts'
 
@@ -34,8 +35,8 @@ export function speakErrors(res: Response): void {
   res.end = end as typeof res.end
 }
 
-/** Whether there is an answer already, of which nothing more can be changed. */
-export const isAnswered = (res: Response): boolean => stateOf(res).given
+/** Whether there is an answer already, of which nothing more can be changed; not each was given here. */
+export const isAnswered = (res: Response): boolean => stateOf(res).given || res.headersSent
 
 /** Has the answer wait for `work`, which sees it. */
 export function beforeAnswer(res: Response, work: BeforeAnswer): void {
@@ -44,7 +45,7 @@ export function beforeAnswer(res: Response, work: BeforeAnswer): void {
 
 function json(this: Response, body: unknown): Response {
   const state = stateOf(this)
-  if (state.given) return this
+  if (isAnswered(this)) return this
   state.given = true
   const { statusCode: status } = this
   if (!state.before) return send(this, status, body)
@@ -63,7 +64,10 @@ function send(res: Response, status: number, body: unknown): Response {
   if (originalMethod !== undefined && res.req.method === 'HEAD') res.req.method = originalMethod
   const asJson = (sent: unknown) => express.response.json.call(res, sent)
   res.statusCode = status
-  if (status < 400) return asJson(Array.isArray(body) ? body.map(batchedAnswer) : body)
+  const parts = Array.isArray(body) ? body.map(batchedAnswer) : []
+  // A client that repeats the whole does nothing twice.
+  if (parts.length > 0 && parts.every(isUnavailable)) return send(res, 503, {})
+  if (status < 400) return asJson(Array.isArray(body) ? parts : body)
   const { status: told, ...fault } = describe(status, body)
   res.statusCode = told
   if (told === 503) res.set('Retry-After', String(PATIENCE_MS / 1000))
@@ -80,6 +84,14 @@ function end(this: Response, ...args: unknown[]): Response {
   const bare = !given && this.statusCode >= 400 && !this.headersSent && !this.hasHeader('Content-Type')
   if (bare) return this.json(parse(args[0]))
   return (express.response.end as (...args: unknown[]) => Response).apply(this, args)
+}
+
+/** The database is away, or did not answer in time. @returns whether that was it */
+export function answerTrouble(error: unknown, res: Response): boolean {
+  const [outage, overdue] = [isOutage(error), isOverdue(error)]
+  if (outage) res.status(503).json({})
+  else if (overdue) res.status(408).json({ code: code.timeout })
+  return outage || overdue
 }
 
 /** What Parse passes on: a path without a route, or an error. */
@@ -128,6 +140,10 @@ function batchedAnswer(part: unknown): unknown {
   if (typeof error !== 'object' || error === null || typeof error.code === 'number') return part
   return { error: { code: code.internal, error: 'Internal server error' } }
 }
+
+/** Whether a part of a batch was not done since the database is away. */
+const isUnavailable = (part: unknown): boolean =>
+  describe(500, (part as { error?: unknown } | null)?.error).status === 503
 
 function parse(chunk: unknown): unknown {
   try {

@@ -17,11 +17,9 @@ const isBare = ({ headers }: Request): boolean =>
 /** A request has so long from when it has come as a whole, whatever is looked up for it: who asks, to begin with. */
 export function startDeadline(req: Request, res: Response): void {
   const start = () => {
-    // A refusal need not wait for the body to end.
+    // A refusal need not wait for the body to end: its answer may be closed by now, and nothing would call this off.
     if (res.writableEnded) return
-    const callOff = whenOverdue(QUERY_MS, () => {
-      if (!res.headersSent) res.status(408).json({ code: code.timeout })
-    })
+    const callOff = whenOverdue(QUERY_MS, () => res.status(408).json({ code: code.timeout }))
     deadlines.set(res, { timeLeft: countdown(QUERY_MS), callOff })
     res.once('close', callOff)
   }
@@ -31,7 +29,7 @@ export function startDeadline(req: Request, res: Response): void {
 
 /**
  * Queries end in time; writes are finished. @returns how long the database has for the next command; undefined when the
- * client has been told that it took too long: nothing may be written then
+ * client has got a timeout: nothing may be written then
  */
 export function timeFor(res: Response, asks: boolean): (() => number) | undefined {
   if (isAnswered(res)) return undefined

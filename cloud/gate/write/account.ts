@@ -8,7 +8,11 @@ import { code, Refusal } from '../request/parse-request.ts'
 export function checkAccount(body: unknown): void {
   const account = (body ?? {}) as Record<string, unknown>
   if (account.authData !== undefined)
-    throw new Refusal(400, code.unsupportedService, 'Accounts of the class family have a password')
+    throw new Refusal(
+      400,
+      code.unsupportedService,
+      'Accounts of the class family log in with a password only',
+    )
   for (const name of ['username', 'email']) {
     const value = account[name]
     if (typeof value === 'string') account[name] = value.toLowerCase()
@@ -16,7 +20,7 @@ export function checkAccount(body: unknown): void {
   for (const name of ['username', 'email', 'password']) {
     const value = account[name]
     if (typeof value === 'string' && value.includes('\0'))
-      throw new Refusal(400, code.incorrectType, `${name} has a character that no text has`)
+      throw new Refusal(400, code.incorrectType, `${name} contains an invalid character`)
   }
 }
 
@@ -25,6 +29,6 @@ export function checkChangedAccount(body: unknown): void {
   for (const name of ['username', 'email', 'password']) {
     const { [name]: value } = (body ?? {}) as Record<string, unknown>
     if (value !== undefined && typeof value !== 'string')
-      throw new Refusal(400, code.incorrectType, `${name} must be a text`)
+      throw new Refusal(400, code.incorrectType, `${name} must be a string`)
   }
 }

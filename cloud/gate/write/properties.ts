@@ -18,7 +18,7 @@ export async function checkProperties(
     if (name.includes('.') && !isPartValue(value))
       refuse(code.invalidJson, `${name}, a part of a property, takes a value or the operation Delete`)
     if (name === 'ACL' && (className === '_User' || !isAcl(value)))
-      refuse(code.invalidAcl, 'the ACL does not have the form of one, or is not for clients to set')
+      refuse(code.invalidAcl, 'the ACL is malformed, or must not be set by clients')
     if (isOperation(value)) Object.values(value).forEach(checkInner)
     else checkInner(value)
   }
@@ -32,7 +32,8 @@ function checkDeletedParts(properties: [string, unknown][]): void {
   const set = properties.filter((property) => !isDeletedPart(property)).map(([name]) => rootOf(name))
   const deleted = properties.filter(isDeletedPart).map(([name]) => rootOf(name))
   const both = deleted.find((root) => set.includes(root))
-  if (both !== undefined) refuse(code.invalidJson, `parts of ${both} are set and deleted in one request`)
+  if (both !== undefined)
+    refuse(code.invalidJson, `parts of ${both} must not be set and deleted in one request`)
 }
 
 const isDeletedPart = ([name, value]: [string, unknown]): boolean => name.includes('.') && isOperation(value)
@@ -58,7 +59,7 @@ const operands: Record<string, string> = {
 }
 
 /**
- * Refuses operations on properties of another type, which Parse fails on. Of what lies inside an object nobody knows
+ * Refuses operations on properties of another type, on which Parse fails. Inside an object nobody knows
  * the type: there only Delete is possible.
  */
 async function checkOperations(req: ParseRequest, className: string, body: unknown): Promise<void> {
@@ -77,7 +78,7 @@ async function checkOperations(req: ParseRequest, className: string, body: unkno
 function checkInner(value: unknown): void {
   if (typeof value !== 'object' || value === null) return
   if (isOperation(value) || (value as { __type?: unknown }).__type === 'Object')
-    refuse(code.invalidJson, 'an operation or a whole object must not stand inside a value')
+    refuse(code.invalidJson, 'a value must not contain an operation or a Parse object')
   Object.values(value).forEach(checkInner)
 }
 

@@ -7,7 +7,7 @@ export const UNAVAILABLE = 'Temporarily unavailable'
 type Ask = (this: unknown, ...args: never[]) => Promise<unknown>
 
 /** The queries of Parse Server's storage adapter. */
-export type AskedAdapter = Record<'find' | 'count' | 'distinct', Ask> & {
+export type QueryingAdapter = Record<'find' | 'count' | 'distinct', Ask> & {
   /** Is handed what any of its commands throws. */
   handleError(error: unknown): never
 }
@@ -20,9 +20,9 @@ type ErrorClass = { new (code: number, message: string): Error } & Record<
 /** MongoDB's codes for regular expressions that it does not take. */
 const NO_PATTERN = new Set<unknown>([51_091, 51_108])
 
-/** Tells clients what the database refuses of their queries; Parse Server would call it a fault of its own. */
-export function tellRefusals(adapter: AskedAdapter, ParseError: ErrorClass): void {
-  const told = (error: unknown): unknown => {
+/** Passes on what the database refuses in a client's query; Parse Server would report an internal server error. */
+export function tellRefusals(adapter: QueryingAdapter, ParseError: ErrorClass): void {
+  const toParseError = (error: unknown): unknown => {
     if (isOverdue(error)) return new ParseError(ParseError.TIMEOUT, 'The query took too long')
     if (NO_PATTERN.has((error as { code?: unknown } | null)?.code))
       return new ParseError(ParseError.INVALID_QUERY, 'The database does not know such a regular expression')
@@ -36,7 +36,7 @@ export function tellRefusals(adapter: AskedAdapter, ParseError: ErrorClass): voi
   for (const name of ['find', 'count', 'distinct'] as const) {
     const ask = adapter[name]
     adapter[name] = function (...args) {
-      return ask.apply(this, args).catch((error: unknown) => Promise.reject(told(error)))
+      return ask.apply(this, args).catch((error: unknown) => Promise.reject(toParseError(error)))
     }
   }
 }

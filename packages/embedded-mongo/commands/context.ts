@@ -47,7 +47,7 @@ export const target = (
   return { ns: `${db}.${collection}`, collection: find(collection) }
 }
 
-export const cursorReply = ({ id, ns, documents }: Batch, field: 'firstBatch' | 'nextBatch'): Buffer => {
-  const cursor = withField(encode({ id, ns }), 4, field, encodeArray(documents))
+export const cursorReply = ({ id, ns, runs, count }: Batch, field: 'firstBatch' | 'nextBatch'): Buffer => {
+  const cursor = withField(encode({ id, ns }), 4, field, encodeArray(runs, count))
   return withField(encode({ ok: new Double(1) }), 3, 'cursor', cursor)
 }

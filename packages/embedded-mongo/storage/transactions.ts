@@ -136,6 +136,7 @@ export class Transactions {
     return {
       get: (key) => view.get(key),
       range: (...bounds) => view.range(...bounds),
+      keys: (...bounds) => view.keys(...bounds),
       count: (low, high) => view.count(low, high),
       put: (key, value) => {
         check(key)

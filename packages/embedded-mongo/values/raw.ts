@@ -9,28 +9,59 @@ export const withField = (document: Buffer, type: 3 | 4, name: string, value: Bu
   return Buffer.concat([size, document.subarray(4, -1), head, value, Buffer.of(0)], length)
 }
 
-/** A BSON array of documents that are encoded already. */
-export const encodeArray = (documents: Buffer[]): Buffer => {
-  const parts: Buffer[] = [Buffer.alloc(4)]
-  documents.forEach((document, i) => {
-    parts.push(Buffer.from(`\x03${i}\0`), document)
-  })
-  parts.push(Buffer.of(0))
-  const bytes = Buffer.concat(parts)
-  bytes.writeInt32LE(bytes.length)
-  return bytes
+/** Documents that are encoded already, one behind the other: each begins with its length. */
+export type Run = Buffer
+
+/** Where the first documents of a run end, which together are no more than `most` and take no more than `bytes`. */
+export const headOf = (run: Run, most = run.length, bytes = run.length): { count: number; end: number } => {
+  let [count, end] = [0, 0]
+  while (end < run.length && count < most) {
+    const next = end + run.readInt32LE(end)
+    if (next > bytes) break
+    count++
+    end = next
+  }
+  return { count, end }
 }
 
-/** A document with only those of its fields, found without reading the others. */
-export const keepFields = (document: Buffer, names: readonly Buffer[]): Buffer => {
+/** A BSON array of that many documents. */
+export const encodeArray = (runs: readonly Run[], count: number): Buffer => {
+  const head = String(count).length + 2
+  const bytes = Buffer.allocUnsafe(runs.reduce((sum, run) => sum + run.length, 5 + count * head))
+  let [to, i] = [4, 0]
+  for (const run of runs)
+    for (let at = 0; at < run.length; i++) {
+      const end = at + run.readInt32LE(at)
+      bytes[to++] = 3
+      to = putDigits(bytes, to, i)
+      bytes[to++] = 0
+      to += run.copy(bytes, to, at, end)
+      at = end
+    }
+  bytes[to++] = 0
+  bytes.writeInt32LE(to)
+  return bytes.subarray(0, to)
+}
+
+const putDigits = (bytes: Buffer, to: number, number: number): number => {
+  const before = number < 10 ? to : putDigits(bytes, to, Math.floor(number / 10))
+  bytes[before] = 0x30 + (number % 10)
+  return before + 1
+}
+
+/** A document with only those of its fields, or without them, found without reading the others. */
+export const keepFields = (document: Buffer, names: readonly Buffer[], without = false): Buffer => {
+  // Where each stretch of fields that are kept begins and ends.
   const kept: number[] = []
   let length = 5
   for (let at = 4; document[at] !== 0; ) {
     const start = at
-    const nameEnd = document.indexOf(0, start + 1)
+    const nameEnd = endOfName(document, start + 1)
     at = nameEnd + 1 + sizeOf(document, document[start] as number, nameEnd + 1)
-    if (!names.some((name) => isAt(document, start + 1, nameEnd, name))) continue
-    kept.push(start, at)
+    if (isOneOf(document, start + 1, nameEnd, names) === without) continue
+    if (kept.at(-1) === start) kept.pop()
+    else kept.push(start)
+    kept.push(at)
     length += at - start
   }
   const bytes = Buffer.allocUnsafe(length)
@@ -41,6 +72,18 @@ export const keepFields = (document: Buffer, names: readonly Buffer[]): Buffer =
   return bytes
 }
 
+/** Names are short: to go through them takes less than to call what searches. */
+const endOfName = (bytes: Buffer, start: number): number => {
+  let at = start
+  while (at < bytes.length && bytes[at] !== 0) at++
+  return at
+}
+
+const isOneOf = (bytes: Buffer, start: number, end: number, names: readonly Buffer[]): boolean => {
+  for (const name of names) if (isAt(bytes, start, end, name)) return true
+  return false
+}
+
 const isAt = (bytes: Buffer, start: number, end: number, name: Buffer): boolean => {
   if (end - start !== name.length) return false
   for (let i = 0; i < name.length; i++) if (bytes[start + i] !== name[i]) return false
@@ -48,17 +91,16 @@ const isAt = (bytes: Buffer, start: number, end: number, name: Buffer): boolean 
 }
 
 /** What values of a type take; those that are not here say it themselves. */
-const SIZES = new Map([
-  ...[0x01, 0x09, 0x11, 0x12].map((type) => [type, 8] as const),
-  ...[0x06, 0x0a, 0x7f, 0xff].map((type) => [type, 0] as const),
-  [0x07, 12],
-  [0x08, 1],
-  [0x10, 4],
-  [0x13, 16],
-])
+const SIZES: (number | undefined)[] = Array.from({ length: 256 })
+for (const type of [0x01, 0x09, 0x11, 0x12]) SIZES[type] = 8
+for (const type of [0x06, 0x0a, 0x7f, 0xff]) SIZES[type] = 0
+SIZES[0x07] = 12
+SIZES[0x08] = 1
+SIZES[0x10] = 4
+SIZES[0x13] = 16
 
 const sizeOf = (bytes: Buffer, type: number, at: number): number => {
-  const fixed = SIZES.get(type)
+  const fixed = SIZES[type]
   if (fixed !== undefined) return fixed
   switch (type) {
     case 0x0b:

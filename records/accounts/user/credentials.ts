@@ -4,7 +4,7 @@ export interface NewAccount {
   password: string
   name?: string | undefined
   language?: string | undefined
-  /** What the person logs in with besides the address; the address unless told. */
+  /** What the person logs in with besides the address; by default the address. */
   username?: string | undefined
   /** Agreed to by the person; absent until then. */
   termsVersion?: string

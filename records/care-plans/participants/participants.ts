@@ -279,18 +279,18 @@ export class Participants {
 const isSubject: Violation = {
   path: 'mvUid',
   code: 'subject',
-  message: 'is the subject of the EHR, who takes part in all of its care plans and stays',
+  message: 'is the subject of the EHR, who always takes part in its care plans',
 }
 const notAgreed: Violation = {
   path: 'mvUid',
   code: 'pending',
-  message: 'cannot take part as long as the subject of the EHR has not agreed to it',
+  message: 'cannot take part before the subject of the EHR has accepted it',
 }
 const noUser: Violation = { path: 'mvUid', code: 'user', message: 'must be a user of this service' }
 const anotherUser: Violation = { path: 'mvUid', code: 'fixed', message: 'may not be changed' }
-const takesPart: Violation = { path: 'mvUid', code: 'twice', message: 'takes part in this care plan already' }
+const takesPart: Violation = { path: 'mvUid', code: 'twice', message: 'already takes part in this care plan' }
 const archived: Violation = {
   path: 'status',
   code: 'archived',
-  message: 'can no longer change: it is archived; add the participant anew',
+  message: 'cannot be changed: it is archived; add the participant again',
 }

@@ -2,12 +2,12 @@ import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { type Caller, isAdmin, type Permissions } from '../../store/documents/caller.ts'
 import { type Database, documentsOf } from '../../store/documents/database.ts'
-import { LONGEST_REQUEST_MS } from '../../store/writing/recent-removals.ts'
+import { LONGEST_REQUEST_MS } from '../../store/writing/removal/recent-removals.ts'
 import type { Records } from '../../store/writing/transaction.ts'
 import { type EhrHead, ehrPermissions, mayBeUser } from '../rights/access.ts'
 import { createEhrRoles } from '../rights/roles.ts'
 
-/** What an EHR is made with, besides whom it is about. */
+/** What an EHR is created with, in addition to its subject. */
 interface Beginning {
   creatorId?: string
   pending: boolean

@@ -1,7 +1,10 @@
-import type { ClientSession, Collection } from 'mongodb'
+import type { Collection } from 'mongodb'
+import { fits, idsInSteps, removeInSteps } from '../../store/batching/steps.ts'
+import type { Caller } from '../../store/documents/caller.ts'
 import { type Database, documentsOf, together } from '../../store/documents/database.ts'
-import { LONGEST_REQUEST_MS } from '../../store/writing/recent-removals.ts'
-import type { Records } from '../../store/writing/transaction.ts'
+import { beginWork, type Jobs, workId } from '../../store/steps/under-way.ts'
+import { LONGEST_REQUEST_MS } from '../../store/writing/removal/recent-removals.ts'
+import { inTransaction, type Records } from '../../store/writing/transaction.ts'
 import { planRoles } from '../rights/access.ts'
 import { removeRoles } from '../rights/roles.ts'
 
@@ -25,31 +28,63 @@ interface Removal {
 export const removals = (database: Database): Collection<Removal> =>
   database.db.collection<Removal>('Removal')
 
+/** For so long whoever removes something waits until the last of it is done; nobody sees it anyway. */
+export const WAIT_MS = 5000
+
+/** What is left of an object that Parse is to delete: whoever deletes it may touch it, and nobody sees it. */
+export const leftFor = ({ userId, unrestricted }: Caller) => ({
+  _rperm: [],
+  _wperm: unrestricted ? [] : [userId],
+})
+
 /**
- * Removes all that hangs on an EHR, a care plan or a goal, together or not at all, and leaves the object itself as
- * one that nobody sees: Parse's own delete, which follows, needs something to delete. Should that never
- * come, or should something be written into it by a request under way, {@link sweepRemovals} finishes.
- * @param callerId who deletes; nobody else may touch what is left; none when it is the service
+ * Removes all that hangs on a care plan or a goal, and leaves the object itself as one that nobody sees: Parse's own
+ * delete, which follows, needs something to delete. Should that never come, or should something be written into it by a
+ * request under way, {@link sweepRemovals} finishes. What is too much for one transaction is hidden by it, and removed
+ * in steps.
  */
 export async function removeWithAll(
-  database: Held,
+  records: Records,
+  caller: Caller,
   className: Container,
-  objectId: string,
-  callerId: string | undefined,
+  object: { id: string; ehrId: string },
 ): Promise<void> {
-  await together(database, async (session) => {
-    const left = { _rperm: [], _wperm: callerId === undefined ? [] : [callerId] }
-    await documentsOf(database, className).updateOne({ _id: objectId }, { $set: left }, { session })
-    await removeContents(database, session, className, objectId)
-    const row = { _id: `${className}$${objectId}`, className, objectId, at: new Date() }
-    await removals(database).replaceOne({ _id: row._id }, row, { session, upsert: true })
+  const { id, ehrId } = object
+  const field = NAMED_BY[className]
+  await inTransaction(records, async (tx) => {
+    const { session } = tx
+    await documentsOf(records, className).updateOne({ _id: id }, { $set: leftFor(caller) }, { session })
+    if (className === 'CarePlan') await removeRoles(records, session, planRoles(id))
+    if (await fits(records.db, records.contents[className], { [field]: id }, session))
+      for (const name of records.contents[className])
+        await documentsOf(records, name).deleteMany({ [field]: id }, { session })
+    else await beginWork(records, tx, caller, { job: 'remove', field, id, ehrId })
+    const row = { _id: `${className}$${id}`, className, objectId: id, at: new Date() }
+    await removals(records).replaceOne({ _id: row._id }, row, { session, upsert: true })
   })
+  await records.underWay.done(workId({ field, id }), WAIT_MS)
+}
+
+/** What goes on after the transaction that began it. */
+export function containerJobs({ contents }: Pick<Held, 'contents'>): Jobs {
+  return {
+    async remove({ field, id }, { db, one, last }) {
+      for (const name of contents[field === 'goalId' ? 'Goal' : 'CarePlan'])
+        for await (const ids of idsInSteps(db, name, { [field]: id }))
+          await one(({ session }) => documentsOf({ db }, name).deleteMany({ _id: { $in: ids } }, { session }))
+      await last()
+    },
+  }
 }
 
 /** Takes back what was written into something that is gone by now, a care plan with its roles. */
 export async function takeBack(database: Held, className: string, objectId: string): Promise<void> {
   await together(database, async (session) => {
-    if (className === 'CarePlan') await removeContents(database, session, className, objectId)
+    if (className === 'CarePlan') {
+      await removeRoles(database, session, planRoles(objectId))
+      for (const name of database.contents.CarePlan)
+        await documentsOf(database, name).deleteMany({ carePlanId: objectId }, { session })
+    }
     await documentsOf(database, className).deleteOne({ _id: objectId }, { session })
   })
 }
@@ -59,24 +94,15 @@ export async function sweepRemovals(database: Held): Promise<void> {
   const before = new Date(Date.now() - LONGEST_REQUEST_MS)
   for (const { _id, className, objectId } of await removals(database)
     .find({ at: { $lt: before } })
-    .toArray())
+    .toArray()) {
+    for (const name of database.contents[className])
+      await removeInSteps(documentsOf(database, name), { [NAMED_BY[className]]: objectId })
     await together(database, async (session) => {
-      await removeContents(database, session, className, objectId)
+      if (className === 'CarePlan') await removeRoles(database, session, planRoles(objectId))
       await documentsOf(database, className).deleteOne({ _id: objectId }, { session })
       await removals(database).deleteOne({ _id }, { session })
     })
-}
-
-/** Removes all that hangs on such a container, its roles too; the container itself stays. */
-async function removeContents(
-  database: Held,
-  session: ClientSession,
-  className: Container,
-  objectId: string,
-): Promise<void> {
-  if (className === 'CarePlan') await removeRoles(database, session, planRoles(objectId))
-  for (const name of database.contents[className])
-    await documentsOf(database, name).deleteMany({ [NAMED_BY[className]]: objectId }, { session })
+  }
 }
 
 /** The property by which objects name what they are registered in. */

@@ -1,17 +1,18 @@
-import type { ClientSession, Collection } from 'mongodb'
+import type { ClientSession, Collection, Db, Document } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { fits, idsInSteps, removeInSteps, type Which } from '../../store/batching/steps.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { documentsOf, together } from '../../store/documents/database.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
+import { beginWork, type Job, type Jobs, type Steps, workId, worksOf } from '../../store/steps/under-way.ts'
 import { forgetChangesOfEhr } from '../../store/writing/history.ts'
-import { LONGEST_REQUEST_MS } from '../../store/writing/recent-removals.ts'
-import { removeInSteps } from '../../store/writing/remove-in-steps.ts'
+import { LONGEST_REQUEST_MS } from '../../store/writing/removal/recent-removals.ts'
 import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
 import { takeTurns, turnsOf } from '../../store/writing/turns.ts'
 import { noteCreation } from '../beginning/of-account.ts'
 import { ehrRoles, planRoles } from '../rights/access.ts'
 import { removeRoles } from '../rights/roles.ts'
-import type { Held } from './removal.ts'
+import { type Held, leftFor, WAIT_MS } from './removal.ts'
 
 /** An EHR that is gone for everyone, and can be brought back for a while. */
 export interface RemovedEhr {
@@ -23,6 +24,8 @@ export interface RemovedEhr {
   ofAccount: boolean
   /** When what was written into it meanwhile was last hidden. */
   sweptAt?: Date
+  /** It is being brought back. */
+  returning?: true
 }
 
 const DAY_MS = 86_400_000
@@ -35,10 +38,14 @@ const MARK = 'removed:'
 export const removedEhrs = ({ db }: Pick<Records, 'db'>): Collection<RemovedEhr> =>
   db.collection<RemovedEhr>('ehr.removed')
 
-/** Hides all that hangs on an EHR, whose own document the caller removes in the same transaction. */
+/**
+ * Hides all that hangs on an EHR, whose own document the caller removes in the same transaction. What is too much for
+ * one is hidden by then all the same, and marked in steps.
+ */
 export async function removeSoftly(
   records: Records,
   tx: Transaction,
+  caller: Caller,
   { ehrId, subjectId }: { ehrId: string; subjectId: string },
 ): Promise<void> {
   const { session } = tx
@@ -56,47 +63,71 @@ export async function removeSoftly(
     ofAccount: account.modifiedCount > 0,
   }
   await removedEhrs(records).replaceOne({ _id: ehrId }, removed, { session, upsert: true })
-  await hide(records, session, ehrId)
+  if (!(await fits(records.db, records.contents.Ehr, { ehrId }, session)))
+    await beginWork(records, tx, caller, workOn(ehrId, 'hide'))
+  else for (const name of records.contents.Ehr) await mark(records.db, name, { ehrId, ...SHOWN }, session)
 }
+
+const workOn = (ehrId: string, job: 'hide' | 'show') => ({ job, field: 'ehrId', id: ehrId, ehrId }) as const
+
+export const untilMarked = ({ underWay }: Records, ehrId: string): Promise<boolean> =>
+  underWay.done(workId(workOn(ehrId, 'hide')), WAIT_MS)
 
 /**
  * The same before Parse Server deletes the EHR's own document, which nobody sees any more.
- * @param callerId who deletes; none when it is the service
  */
-export async function leaveToParse(
-  records: Records,
-  ehrId: string,
-  callerId: string | undefined,
-): Promise<void> {
+export async function leaveToParse(records: Records, caller: Caller, ehrId: string): Promise<void> {
   await inTransaction(records, async (tx) => {
     const { session } = tx
     const ehrs = documentsOf(records, 'Ehr')
     const ehr = await ehrs.findOne({ _id: ehrId }, { session })
-    await removeSoftly(records, tx, { ehrId, subjectId: String(ehr?.subjectId) })
-    const left = { _rperm: [], _wperm: callerId === undefined ? [] : [callerId] }
-    await ehrs.updateOne({ _id: ehrId }, { $set: left }, { session })
+    await removeSoftly(records, tx, caller, { ehrId, subjectId: String(ehr?.subjectId) })
+    await ehrs.updateOne({ _id: ehrId }, { $set: leftFor(caller) }, { session })
   })
+  await untilMarked(records, ehrId)
 }
 
-/** Hides what belongs to the EHR and is not hidden yet. */
-async function hide(database: Held, session: ClientSession, ehrId: string): Promise<void> {
-  for (const name of database.contents.Ehr) {
-    await database.db
-      .collection(name)
-      .updateMany(
-        { ehrId, _rperm: { $not: { $regex: `^${MARK}` } } },
-        [{ $set: permissionsBy({ $concat: [MARK, '$$who'] }) }],
-        { session },
-      )
-  }
-}
+const MARKED = { _rperm: { $regex: `^${MARK}` } }
+const SHOWN = { _rperm: { $not: MARKED._rperm } }
 
 const permissionsBy = (change: object) => ({
   _rperm: { $map: { input: '$_rperm', as: 'who', in: change } },
   _wperm: { $map: { input: '$_wperm', as: 'who', in: change } },
 })
 
-/** @throws NotFound when it was not removed, or too long ago */
+const mark = (db: Db, name: string, which: Which, session: ClientSession) =>
+  db
+    .collection<Document & { _id: string }>(name)
+    .updateMany(which, [{ $set: permissionsBy({ $concat: [MARK, '$$who'] }) }], { session })
+
+const unmark = (db: Db, name: string, which: Which, session: ClientSession) =>
+  db
+    .collection<Document & { _id: string }>(name)
+    .updateMany(
+      which,
+      [{ $set: permissionsBy({ $substrCP: ['$$who', MARK.length, { $strLenCP: '$$who' }] }) }],
+      { session },
+    )
+
+/** Does something to all that belongs to an EHR and fits, in steps. */
+async function eachStep(
+  { contents }: Held,
+  {
+    db,
+    one,
+  }: Pick<Steps, 'db'> & { one(work: (tx: Pick<Transaction, 'session'>) => Promise<unknown>): Promise<void> },
+  which: Which,
+  change: typeof mark,
+): Promise<void> {
+  for (const name of contents.Ehr)
+    for await (const ids of idsInSteps(db, name, which))
+      await one(({ session }) => change(db, name, { ...which, _id: { $in: ids } }, session))
+}
+
+/**
+ * Brings back an EHR; when it is too much for one transaction, all of it is to be seen when the last step is done.
+ * @throws NotFound when it was not removed, or too long ago
+ */
 export async function restoreRemoved(
   records: Records,
   tx: Transaction,
@@ -104,28 +135,56 @@ export async function restoreRemoved(
   ehrId: string,
 ): Promise<void> {
   const { session } = tx
-  const now = records.clock()
-  const since = new Date(now.getTime() - RESTORABLE_MS)
-  const removed = await removedEhrs(records).findOneAndDelete({ _id: ehrId, at: { $gt: since } }, { session })
+  const since = new Date(records.clock().getTime() - RESTORABLE_MS)
+  const removed = await removedEhrs(records).findOne({ _id: ehrId, at: { $gt: since } }, { session })
   if (!removed) throw new ServiceError('NotFound')
-  const { document, ofAccount } = removed
+  if (removed.returning) return
+  const work = workOn(ehrId, 'show')
+  const free = !(await worksOf(records).findOne({ _id: workId(work) }, { session }))
+  if (free && (await fits(records.underWay.db, records.contents.Ehr, { ehrId }, session))) {
+    for (const name of records.contents.Ehr) await unmark(records.db, name, { ehrId, ...MARKED }, session)
+    return bringBack(records, tx, caller, removed)
+  }
+  await removedEhrs(records).updateOne({ _id: ehrId }, { $set: { returning: true } }, { session })
+  await beginWork(records, tx, caller, work)
+}
+
+async function bringBack(
+  records: Records,
+  tx: Transaction,
+  caller: Caller,
+  { _id: ehrId, document, ofAccount }: RemovedEhr,
+): Promise<void> {
+  const { session } = tx
+  const now = records.clock()
   // The removal was a version of its own.
   const version = document.version + 2
+  await removedEhrs(records).deleteOne({ _id: ehrId }, { session })
   // There may be what Parse Server should have deleted.
   const restored = { ...document, version, _updated_at: now }
   await documentsOf(records, 'Ehr').replaceOne({ _id: ehrId }, restored, { session, upsert: true })
   records.recentRemovals.forget(ehrId)
-  for (const name of records.contents.Ehr) {
-    const shown = { $substrCP: ['$$who', MARK.length, { $strLenCP: '$$who' }] }
-    await records.db
-      .collection(name)
-      .updateMany({ ehrId, _rperm: { $regex: `^${MARK}` } }, [{ $set: permissionsBy(shown) }], { session })
-  }
   if (ofAccount) {
     const account = { _id: String(document.subjectId), ehrId: { $exists: false } }
     await documentsOf(records, '_User').updateOne(account, { $set: { ehrId } }, { session })
   }
   noteCreation(tx, caller, ehrId, { version, at: now })
+}
+
+/** What goes on after the transaction that began it. */
+export function removalJobs(records: Records): Jobs {
+  const hide: Job = async ({ ehrId }, steps) => {
+    await eachStep(records, steps, { ehrId, ...SHOWN }, mark)
+    await steps.last()
+  }
+  const show: Job = async ({ ehrId, by }, steps) => {
+    await eachStep(records, steps, { ehrId, ...MARKED }, unmark)
+    await steps.last(async (tx) => {
+      const removed = await removedEhrs(records).findOne({ _id: ehrId }, { session: tx.session })
+      if (removed) await bringBack(records, tx, { ...by, roles: [], unrestricted: true }, removed)
+    })
+  }
+  return { hide, show }
 }
 
 /** Finishes what was removed: to be called at start, and every minute. */
@@ -141,11 +200,16 @@ export async function sweepRemovedEhrs(database: Held, now: Date): Promise<void>
 }
 
 /** Hides what was written since, unless the EHR is being brought back: either of the two sees what the other has done. */
-const hideAgain = (database: Held, _id: string, sweptAt: Date): Promise<void> =>
-  together(database, async (session) => {
-    const removed = await removedEhrs(database).updateOne({ _id }, { $set: { sweptAt } }, { session })
-    if (removed.matchedCount > 0) await hide(database, session, _id)
-  })
+async function hideAgain(database: Held, ehrId: string, sweptAt: Date): Promise<void> {
+  const { db } = database
+  const one = (work: (tx: { session: ClientSession }) => Promise<unknown>) =>
+    together(database, async (session) => {
+      const still = { _id: ehrId, returning: { $exists: false } }
+      const removed = await removedEhrs(database).updateOne(still, { $set: { sweptAt } }, { session })
+      if (removed.matchedCount > 0) await work({ session })
+    })
+  await eachStep(database, { db, one }, { ehrId, ...SHOWN }, mark)
+}
 
 /** What is cut short is gone over again: that there was an EHR is forgotten last, and its plans after their contents. */
 async function removeForGood(database: Held, ehrId: string): Promise<void> {

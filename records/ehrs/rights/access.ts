@@ -26,7 +26,7 @@ export const planRoles = (carePlanId: string): string[] =>
 
 const role = (name: string): string => `role:${name}`
 
-/** What of an EHR says who may see what is in it; each value as it lies in the database. */
+/** The fields of an EHR that decide who may see its contents, as stored. */
 export interface EhrHead {
   _id: string
   subjectId?: unknown

@@ -6,7 +6,7 @@ import { ehrRole, planOfRole, planRole } from './access.ts'
 /** @see docs/decisions/anonymous-plans.md */
 export type Unnamed = ReadonlySet<string>
 
-const NONE: Unnamed = new Set()
+const NONE: ReadonlySet<string> = new Set()
 
 const writesEhr = ({ roles }: Caller, ehrId: string): boolean => roles.includes(ehrRole(ehrId, 'write'))
 
@@ -39,7 +39,7 @@ export function unveiling(
     {
       path: 'anonymous',
       code: 'reserved',
-      message: 'stays true: only who writes the EHR may name the person',
+      message: 'must stay true: only those who write the EHR may name the person',
     },
   ]
 }

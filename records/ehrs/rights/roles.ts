@@ -28,7 +28,7 @@ function tell({ client }: Database, session: ClientSession): void {
   session.once('ended', () => newsOf(client).emit('rolesChanged'))
 }
 
-/** Makes what is asked about each role and each membership quick to answer. */
+/** Makes the indexes for queries by role and by membership. */
 export async function indexRoles(database: Database): Promise<void> {
   for (const of of ['users', 'roles'] as const)
     await makeIndexes(memberships(database, of), [{ key: { relatedId: 1 } }, { key: { owningId: 1 } }])

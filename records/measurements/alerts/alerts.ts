@@ -8,10 +8,10 @@ import type { Said } from '../../registered/timeline-line.ts'
 import { Decisions } from '../../store/decisions.ts'
 import type { Caller, Permissions } from '../../store/documents/caller.ts'
 import { type ParseDocument, parseFormat, type Saved } from '../../store/documents/parse-format.ts'
-import type { Companion, Written } from '../../store/writing/besides.ts'
+import type { Companion, Written } from '../../store/writing/companions.ts'
 import {
+  bandOfValues,
   type Judging,
-  judged,
   judging,
   type Thresholded,
   type Thresholds,
@@ -23,6 +23,8 @@ interface Alerted {
   path: string
   thresholded: Thresholded
   says(record: Values): Said
+  /** Its values by name, not rounded. */
+  exact(record: Values): Record<string, number>
 }
 
 /** A measurement that is being written; its times as ISO texts. */
@@ -38,14 +40,14 @@ const format = parseFormat(Event.schema)
  * measurement's id. It is corrected and removed with it, see docs/decisions/alerts.md.
  */
 export function alertsOf(kind: Alerted): Companion {
-  const told = (record: Measured | null) => record && [record.timestamp, kind.says(record).values]
+  const told = (record: Measured | null) => record && [record.timestamp, kind.exact(record)]
   return {
     collection: Event.collection,
     rules: PlanThresholds.collection,
-    beside(caller, written) {
+    writeFor(caller, written) {
       const { before, after, permissions } = written as Written<Measured>
       const record = after ?? before
-      if (!record || isDeepStrictEqual(told(before), told(after))) return undefined
+      if (!record || (before && after && isDeepStrictEqual(told(before), told(after)))) return undefined
       return {
         id: record.id,
         holderId: record.carePlanId,
@@ -98,7 +100,7 @@ const withDerived = (event: Omit<EventRecord, 'last' | 'long' | 'participantIds'
   ...eventRules.derived(event),
 })
 
-/** The alert of a measurement whose value is right by now: what it said stays, and that it no longer holds. */
+/** The alert of a measurement whose value was corrected: its contents stay, with the state CORRECTED. */
 const corrected = ({ data }: EventRecord, start: string) => ({
   start,
   data: { ...data, state: 'CORRECTED' },
@@ -106,15 +108,14 @@ const corrected = ({ data }: EventRecord, start: string) => ({
 
 /** What a measurement calls for; null when it is within its plan's thresholds, or there are none. */
 function alertOf(
-  { path, thresholded, says }: Alerted,
+  { path, thresholded, says, exact }: Alerted,
   record: Measured,
   rules: ParseDocument | null,
 ): Alert | null {
   const set = rules && thresholdsIn(thresholded, path, rules)
   if (!set) return null
   const { content, values = [] } = says(record)
-  const byName = Object.fromEntries(values.map(({ name, value }) => [name, value]))
-  const band = judged(thresholded, set, byName)
+  const band = bandOfValues(thresholded, set, exact(record))
   if (!band || band.severity < set.alertFrom) return null
   const { code, label, severity } = band
   return {

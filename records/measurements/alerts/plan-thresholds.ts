@@ -1,4 +1,4 @@
 import { planDocument } from '../../registered/plan-documents.ts'
 
-/** Within which limits the measurements of a care plan should lie. */
+/** The limits within which the measurements of a care plan should be. */
 export const PlanThresholds = planDocument('plan.thresholds', { en: 'thresholds', nl: 'grenswaarden' })

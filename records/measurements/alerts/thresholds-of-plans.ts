@@ -26,7 +26,11 @@ export class ThresholdsOfPlans extends PlanDocuments<OfKinds> {
     refuseViolations(
       Object.entries(value).flatMap(([path, thresholds]) => {
         if (thresholds === undefined) return []
-        return this.#rules.get(path)?.(thresholds) ?? [{ path, code: 'unknown', message: 'is not measured' }]
+        return (
+          this.#rules.get(path)?.(thresholds) ?? [
+            { path, code: 'unknown', message: 'is not a kind of measurement' },
+          ]
+        )
       }),
     )
     return super.save(caller, place, value, options)

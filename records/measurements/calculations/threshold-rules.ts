@@ -12,7 +12,7 @@ import type { Thresholded, Thresholds } from './thresholds.ts'
 
 type Judge = (thresholds: Thresholds) => Violation[]
 
-/** Tells what is wrong with thresholds of any of the three forms; the form is told by what was given. */
+/** The violations of thresholds of any of the three forms; what was given decides the form. */
 export function thresholdRules({ names, unit, presets }: Thresholded, path = ''): Judge {
   const forms = thresholdForms(names, namesOfUnit(unit))
   const checks = { limits: checkOf(forms.limits), set: checkOf(forms.set) }
@@ -40,7 +40,7 @@ const notAForm: Violation = {
   message: 'must be the name of a preset, limits, or a set with bands',
 }
 
-/** Rules beyond the schema are only asked about what fulfils it. */
+/** Rules beyond the schema are only checked for what fulfils it. */
 const allOf = (bySchema: Violation[], byRule: () => Violation[]) =>
   bySchema.length > 0 ? bySchema : byRule()
 

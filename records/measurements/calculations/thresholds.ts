@@ -94,7 +94,7 @@ export function bandOf<Name extends string>(
 }
 
 /** The band of values in their own unit; compared unrounded, in the unit of the thresholds. */
-export function judged<Name extends string>(
+export function bandOfValues<Name extends string>(
   { names, unit }: Thresholded<Name>,
   set: ThresholdSet<Name>,
   values: { [name in Name]?: number },

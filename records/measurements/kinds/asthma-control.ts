@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { AcqParams } from '../../../schemas/acq.ts'
-import { derived, inPathAs } from '../../../schemas/forms/fields.ts'
+import { derivedNumber, derivedText, inPathAs } from '../../../schemas/forms/fields.ts'
 import { checkOf } from '../../../schemas/registry.ts'
 import { neutralLabel } from '../../questionnaires/text-packs.ts'
 import type { Values } from '../../registered/kind.ts'
-import { acq, acqChange, acqItems, acqViolations } from '../calculations/acq.ts'
+import { acq, acqChange, acqItems, acqViolations } from '../calculations/scores/acq.ts'
 import type { Preset } from '../calculations/thresholds.ts'
 import { measurement } from '../measurement.ts'
 import type { OmhBody } from '../omh.ts'
@@ -54,9 +54,6 @@ const control: Preset<'score'> = {
   ],
 }
 
-const follows = (description: string, example: number) =>
-  derived(Type.Optional(Type.Number({ description, examples: [example] })))
-
 export const Acq = measurement({
   name: 'Acq',
   path: 'acq',
@@ -74,16 +71,12 @@ export const Acq = measurement({
     // What is called version elsewhere counts the writes.
     acqVersion: inPathAs('version', version),
     ...facts,
-    score: follows('The unweighted mean, 0 to 6; null when an item has no answer', 1.5),
-    sum: follows('The sum of the items; null when one has no answer', 9),
-    answered: follows('How many items have an answer', 6),
-    control: derived(
-      Type.Optional(
-        Type.String({
-          description: 'well-controlled, borderline or not-well-controlled, by the unrounded score',
-          examples: ['not-well-controlled'],
-        }),
-      ),
+    score: derivedNumber('The unweighted mean, 0 to 6; null when an item has no answer', 1.5),
+    sum: derivedNumber('The sum of the items; null when one has no answer', 9),
+    answered: derivedNumber('How many items have an answer', 6),
+    control: derivedText(
+      'well-controlled, borderline or not-well-controlled, by the unrounded score',
+      'not-well-controlled',
     ),
   },
   omh: survey,
@@ -106,13 +99,14 @@ export const Acq = measurement({
       change: Type.Optional(
         Type.Object(
           {
-            since: Type.String({ format: 'date-time', description: 'When the former one was filled in' }),
-            delta: Type.Number({ description: 'Score minus the former score', examples: [-0.5] }),
-            important: Type.Boolean({ description: 'Whether it is large enough to matter to the person' }),
+            since: Type.String({ format: 'date-time', description: 'When the previous one was filled in' }),
+            delta: Type.Number({ description: 'Score minus the previous score', examples: [-0.5] }),
+            important: Type.Boolean({ description: 'Whether it reaches the minimal important difference' }),
           },
           {
             additionalProperties: false,
-            description: 'Since the former one of the same version in the same care plan; null without one',
+            description:
+              'Change since the previous one of the same version in the same care plan; null without one',
           },
         ),
       ),

@@ -1,6 +1,6 @@
 import { measurement } from '../measurement.ts'
-import { omh } from '../omh.ts'
-import { type Quantity, unitValue } from '../quantities/quantity.ts'
+import { measured, omh } from '../omh.ts'
+import type { Quantity } from '../quantities/quantity.ts'
 
 const bloodGlucose: Quantity = {
   label: 'Blood glucose',
@@ -20,7 +20,5 @@ export const BloodGlucose = measurement({
   description: 'A blood-glucose measurement',
   words: { en: 'blood glucose', nl: 'bloedglucose' },
   quantities: { bloodGlucose },
-  omh: omh('blood-glucose', '4.0', (record) => ({
-    blood_glucose: unitValue(bloodGlucose, 'bloodGlucose', record),
-  })),
+  omh: omh('blood-glucose', '4.0', { blood_glucose: measured(bloodGlucose, 'bloodGlucose') }),
 })

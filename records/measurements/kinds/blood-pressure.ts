@@ -1,30 +1,28 @@
 import { Type } from '@sinclair/typebox'
 import { CuffLocationEnum, CuffSizeEnum, PositionEnum, PressureMethodEnum } from '../../../schemas/enum.ts'
-import { derived } from '../../../schemas/forms/fields.ts'
+import { derivedNumber, derivedText } from '../../../schemas/forms/fields.ts'
 import { bloodPressureCondition } from '../calculations/blood-pressure-condition.ts'
 import { bloodPressure } from '../calculations/blood-pressure-thresholds.ts'
 import { measurement } from '../measurement.ts'
-import { omh } from '../omh.ts'
+import { measured, omh, worded } from '../omh.ts'
 import { diastolic, diastolicViolations, systolic } from '../quantities/quantities.ts'
-import { ownUnits, unitValue } from '../quantities/quantity.ts'
+import { ownUnits } from '../quantities/quantity.ts'
 import { rounded } from '../quantities/units.ts'
 
-const follows = (description: string, example: number) =>
-  derived(Type.Optional(Type.Number({ description, examples: [example] })))
-
 /** In the words of IEEE 1752.1. */
-const POSTURES: Readonly<Record<string, string>> = {
-  standing: 'standing',
-  sitting: 'sitting',
-  reclining: 'semi-recumbent',
-  lying: 'lying down',
-}
+const POSTURES = new Map([
+  ['standing', 'standing'],
+  ['sitting', 'sitting'],
+  ['reclining', 'semi-recumbent'],
+  ['lying', 'lying down'],
+])
 
 /** In the words of Open mHealth, which has none for a finger. */
-const placeOf = (location: unknown): string | undefined =>
-  typeof location === 'string' && location !== 'finger'
-    ? location.replace('-arm', ' upper arm').replace('-', ' ')
-    : undefined
+const PLACES = new Map(
+  CuffLocationEnum.enum
+    .filter((location: string) => location !== 'finger')
+    .map((location: string) => [location, location.replace('-arm', ' upper arm').replace('-', ' ')]),
+) as Map<string, string>
 
 export const BloodPressure = measurement({
   name: 'BloodPressure',
@@ -45,26 +43,15 @@ export const BloodPressure = measurement({
     location: Type.Optional(CuffLocationEnum),
     cuffSize: Type.Optional(CuffSizeEnum),
     method: Type.Optional(PressureMethodEnum),
-    meanArterialPressure: follows('(systolic + 2 diastolic) / 3, in mm[Hg]', 97.3),
-    pulsePressure: follows('systolic - diastolic, in mm[Hg]', 46),
-    condition: derived(
-      Type.Optional(
-        Type.String({ description: 'By ESC/ESH 2018, see docs/decisions', examples: ['normal'] }),
-      ),
-    ),
+    meanArterialPressure: derivedNumber('(systolic + 2 diastolic) / 3, in mm[Hg]', 97.3),
+    pulsePressure: derivedNumber('systolic - diastolic, in mm[Hg]', 46),
+    condition: derivedText('By ESC/ESH 2018, see docs/decisions', 'normal'),
   },
-  omh: omh('blood-pressure', '4.0', (record) => {
-    const [upper, lower] = [
-      unitValue(systolic, 'systolic', record),
-      unitValue(diastolic, 'diastolic', record),
-    ]
-    if (!upper || !lower) return undefined
-    return {
-      systolic_blood_pressure: upper,
-      diastolic_blood_pressure: lower,
-      body_posture: POSTURES[String(record.position)],
-      measurement_location: placeOf(record.location),
-    }
+  omh: omh('blood-pressure', '4.0', {
+    systolic_blood_pressure: measured(systolic, 'systolic'),
+    diastolic_blood_pressure: measured(diastolic, 'diastolic'),
+    body_posture: worded('position', POSTURES),
+    measurement_location: worded('location', PLACES),
   }),
   rules: {
     violations: diastolicViolations,

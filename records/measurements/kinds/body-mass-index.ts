@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { quantity } from '../../../schemas/common.ts'
-import { derived } from '../../../schemas/forms/fields.ts'
+import { derivedText } from '../../../schemas/forms/fields.ts'
 import type { Values } from '../../registered/kind.ts'
 import { adultCategory, bmiOf, isAdult, whoAdult } from '../calculations/bmi.ts'
 import { measurement } from '../measurement.ts'
@@ -28,13 +28,13 @@ export const BodyMassIndex = measurement({
   name: 'BodyMassIndex',
   path: 'bmi',
   noun: 'body-mass index',
-  description:
-    'A body-mass index: weight and height, of which the service calculates it; or the bmi that a device told',
+  description: 'A body-mass index: calculated by the service from weight and height, or reported by a device',
   words: { en: 'body mass index', nl: 'body mass index' },
   specified: ['list', 'add', 'omh'],
   quantities: { weight, height },
   series: { bmi: seriesOf(bodyMassIndex) },
   presets: { who: whoAdult },
+  unrounded: (record) => ({ bmi: calculated(record) }),
   summary: 'category',
   optional: ['weight', 'height'],
   fields: {
@@ -42,17 +42,11 @@ export const BodyMassIndex = measurement({
     age: Type.Optional(
       Type.Number({ minimum: 0, maximum: 150, description: 'Age in years, when it is known' }),
     ),
-    category: derived(
-      Type.Optional(
-        Type.String({
-          description: 'By the WHO, for adults; absent for people under 20, and where the age is not known',
-          examples: ['normal'],
-        }),
-      ),
+    category: derivedText(
+      'By the WHO, for adults; absent for people under 20, and where the age is not known',
+      'normal',
     ),
-    calculation: derived(
-      Type.Optional(Type.String({ description: 'calculated, or device', examples: ['calculated'] })),
-    ),
+    method: derivedText('calculated, or measured by a device', 'calculated'),
   },
   examples: [
     { timestamp: '2026-03-01T08:30:00Z', weight: 72.5, weightUnit: 'kg', height: 178, heightUnit: 'cm' },
@@ -74,11 +68,16 @@ export const BodyMassIndex = measurement({
       if (typeof bmi !== 'number') return {}
       return {
         bmi: rounded(bmi, 1),
-        calculation: calculated(values) === undefined ? 'device' : 'calculated',
+        method: calculated(values) === undefined ? 'device' : 'calculated',
         ...(typeof values.age === 'number' && isAdult(values.age) && { category: adultCategory(bmi) }),
       }
     },
   },
-  omh: omh('body-mass-index', '3.0', ({ bmi }) => ({ body_mass_index: { value: bmi, unit: 'kg/m^2' } })),
+  omh: omh('body-mass-index', '3.0', {
+    body_mass_index: {
+      of: ({ bmi }) => ({ value: bmi, unit: 'kg/m^2' }),
+      read: (said) => ({ bmi: (said as Values | undefined)?.value }),
+    },
+  }),
   warnings: (values) => quantityWarnings(bodyMassIndex, 'bmi', indexOf(values), 'kg/m2'),
 })

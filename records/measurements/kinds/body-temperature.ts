@@ -1,11 +1,11 @@
 import { Type } from '@sinclair/typebox'
 import { ThermometerLocationEnum } from '../../../schemas/enum.ts'
-import { derived } from '../../../schemas/forms/fields.ts'
+import { derivedText } from '../../../schemas/forms/fields.ts'
 import type { Band, Bounds } from '../../../schemas/thresholds.ts'
 import { bandOf, type Preset } from '../calculations/thresholds.ts'
 import { measurement } from '../measurement.ts'
-import { omh } from '../omh.ts'
-import { inOwnUnit, type Quantity, unitValue } from '../quantities/quantity.ts'
+import { measured, omh, worded } from '../omh.ts'
+import { inOwnUnit, type Quantity } from '../quantities/quantity.ts'
 
 export const temperature: Quantity = {
   label: 'Body temperature',
@@ -36,15 +36,15 @@ const fever: Preset<'temperature'> = {
 }
 
 /** In the words of Open mHealth, which has none for the others. */
-const PLACES: Readonly<Record<string, string>> = {
-  oral: 'oral',
-  ear: 'tympanic',
-  axillary: 'axillary',
-  rectal: 'rectal',
-  forehead: 'forehead',
-  'temporal-artery': 'temporal artery',
-  vaginal: 'vagina',
-}
+const PLACES = new Map([
+  ['oral', 'oral'],
+  ['ear', 'tympanic'],
+  ['axillary', 'axillary'],
+  ['rectal', 'rectal'],
+  ['forehead', 'forehead'],
+  ['temporal-artery', 'temporal artery'],
+  ['vaginal', 'vagina'],
+])
 
 export const BodyTemperature = measurement({
   name: 'BodyTemperature',
@@ -59,17 +59,13 @@ export const BodyTemperature = measurement({
   fields: {
     location: Type.Optional(ThermometerLocationEnum),
     basal: Type.Optional(Type.Boolean({ description: 'Whether it was taken at rest, on waking' })),
-    band: derived(
-      Type.Optional(
-        Type.String({ description: 'low, normal, elevated, fever or very-high', examples: ['normal'] }),
-      ),
-    ),
+    band: derivedText('low, normal, elevated, fever or very-high', 'normal'),
   },
-  omh: omh('body-temperature', '4.0', (record) => ({
-    body_temperature: unitValue(temperature, 'temperature', record),
-    measurement_location: PLACES[String(record.location)],
-    temporal_relationship_to_sleep: record.basal === true ? 'on waking' : undefined,
-  })),
+  omh: omh('body-temperature', '4.0', {
+    body_temperature: measured(temperature, 'temperature'),
+    measurement_location: worded('location', PLACES),
+    temporal_relationship_to_sleep: worded('basal', new Map([[true, 'on waking']])),
+  }),
   rules: {
     derived: (values) => {
       const celsius = inOwnUnit(temperature, values.temperature, values.temperatureUnit)

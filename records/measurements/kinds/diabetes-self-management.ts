@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { derived } from '../../../schemas/forms/fields.ts'
 import { nullable } from '../../../schemas/nullable.ts'
 import { checkOf } from '../../../schemas/registry.ts'
-import { dsmq, SCALES } from '../calculations/dsmq.ts'
+import { dsmq, SCALES } from '../calculations/scores/dsmq.ts'
 import { measurement } from '../measurement.ts'
 import type { Series } from '../series.ts'
 
@@ -23,10 +23,13 @@ const scale = (description: string) =>
     Type.Object(
       {
         raw: Type.Integer({
-          description: 'Sum of its answers, turned round where much is bad',
+          description: 'Sum of its answers, reversed where a high answer is unfavourable',
           examples: [7],
         }),
-        max: Type.Integer({ description: 'What that could be with as many answers', examples: [9] }),
+        max: Type.Integer({
+          description: 'The highest sum that is possible with as many answers',
+          examples: [9],
+        }),
         score: Type.Number({ description: '0 to 10; higher is better', examples: [7.78] }),
         answered: Type.Integer({ description: 'How many of its items have an answer', examples: [3] }),
       },

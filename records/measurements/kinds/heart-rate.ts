@@ -1,6 +1,6 @@
 import { measurement } from '../measurement.ts'
-import { omh } from '../omh.ts'
-import { type Quantity, unitValue } from '../quantities/quantity.ts'
+import { measured, omh } from '../omh.ts'
+import type { Quantity } from '../quantities/quantity.ts'
 
 const heartRate: Quantity = {
   label: 'Heart rate',
@@ -20,5 +20,5 @@ export const HeartRate = measurement({
   description: 'A heart-rate measurement',
   words: { en: 'heart rate', nl: 'hartslag' },
   quantities: { heartRate },
-  omh: omh('heart-rate', '2.0', (record) => ({ heart_rate: unitValue(heartRate, 'heartRate', record) })),
+  omh: omh('heart-rate', '2.0', { heart_rate: measured(heartRate, 'heartRate') }),
 })

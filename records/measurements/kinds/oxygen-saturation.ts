@@ -1,6 +1,6 @@
 import { measurement } from '../measurement.ts'
-import { omh } from '../omh.ts'
-import { type Quantity, unitValue } from '../quantities/quantity.ts'
+import { always, measured, omh } from '../omh.ts'
+import type { Quantity } from '../quantities/quantity.ts'
 
 const oxygenSaturation: Quantity = {
   label: 'Oxygen saturation',
@@ -20,9 +20,9 @@ export const OxygenSaturation = measurement({
   description: 'An oxygen saturation, by pulse oximetry',
   words: { en: 'oxygen saturation', nl: 'zuurstofsaturatie' },
   quantities: { oxygenSaturation },
-  omh: omh('oxygen-saturation', '2.0', (record) => ({
-    oxygen_saturation: unitValue(oxygenSaturation, 'oxygenSaturation', record),
-    system: 'peripheral capillary',
-    measurement_method: 'pulse oximetry',
-  })),
+  omh: omh('oxygen-saturation', '2.0', {
+    oxygen_saturation: measured(oxygenSaturation, 'oxygenSaturation'),
+    system: always('peripheral capillary'),
+    measurement_method: always('pulse oximetry'),
+  }),
 })

@@ -33,7 +33,7 @@ export function inOwnUnit(quantity: Quantity, sent: unknown, unitName: unknown):
   return fits ? convert(sent, unitName, quantity.unit) : undefined
 }
 
-/** Whether a value lies within bounds; one that was converted into another unit and back is still inside. */
+/** Whether a value is within bounds; one that was converted into another unit and back is still inside. */
 function within(converted: number, [min, max]: readonly [number, number]): boolean {
   const slack = 1e-9 * max
   return converted >= min - slack && converted <= max + slack

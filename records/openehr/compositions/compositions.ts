@@ -13,6 +13,7 @@ import type { Page, PageOf } from '../../store/reading/listing.ts'
 import { type PastChange, Store } from '../../store/store.ts'
 import type { Records } from '../../store/writing/transaction.ts'
 import { Composition, uidIn, versionUid } from '../composition-record.ts'
+import type { MeasuredCompositions } from '../measured/measured-compositions.ts'
 import type { RmObject } from '../rm/canonical.ts'
 import type { KeptTemplate, Templates } from '../templates/kept-templates.ts'
 import { linksIn, targetsOf } from './links.ts'
@@ -37,11 +38,14 @@ interface Key {
 export class Compositions {
   readonly #records: Records
   readonly #templates: Templates
+  readonly #measured: MeasuredCompositions
   readonly #store
 
-  constructor(records: Records, templates: Templates) {
+  /** @param measured the measurements that are compositions, too */
+  constructor(records: Records, templates: Templates, measured: MeasuredCompositions) {
     this.#records = records
     this.#templates = templates
+    this.#measured = measured
     this.#store = new Store(records, Composition)
   }
 
@@ -70,7 +74,7 @@ export class Compositions {
         if (!isDuplicate(error)) throw error
         if (uid === undefined || again) return this.#store.get(caller, { id, ehrId: place.ehrId })
         throw new ServiceError('Conflict', {
-          detail: 'There is a composition with this uid already.',
+          detail: 'A composition with this uid already exists.',
           cause: error,
         })
       }
@@ -86,6 +90,8 @@ export class Compositions {
     const { id, version } = uidIn(uid)
     const named = asked === undefined ? { id, version } : uidIn(asked)
     if (named.id !== id) throw new ServiceError('NotFound')
+    const measured = await this.#measured.get(caller, { ehrId, id }, named.version)
+    if (measured) return measured
     const now = await this.#store.get(caller, { id, ehrId })
     if (at !== undefined) return this.#versionAt(caller, now, at)
     return named.version === undefined ? now : this.#version(caller, now, named.version)
@@ -99,6 +105,7 @@ export class Compositions {
     expected: Expected,
   ): Promise<SavedComposition> {
     const { id } = uidIn(uid)
+    await this.#measured.refuseChange(caller, { ehrId, id })
     const { kept, uid: told } = await this.#read(caller, sent)
     if (told !== undefined && told !== id)
       refuseViolations([{ path: 'uid.value', code: 'idMismatch', message: 'must be the one in the path' }])
@@ -126,6 +133,7 @@ export class Compositions {
   /** Adds a version that says that it is deleted. @throws NotFound; MalformedRequest when it is; Conflict, PreconditionFailed */
   async remove(caller: Caller, { ehrId, uid }: Key, expected: Expected): Promise<void> {
     const { id, version } = uidIn(uid)
+    await this.#measured.refuseChange(caller, { ehrId, id })
     await this.#changing(id, () =>
       this.#store.update(
         caller,
@@ -133,7 +141,7 @@ export class Compositions {
         (now) => {
           if (now.json === undefined)
             throw new ServiceError('MalformedRequest', {
-              detail: 'The composition has been deleted already.',
+              detail: 'The composition has already been deleted.',
             })
           if (version !== undefined && version !== now.version)
             throw new ServiceError('Conflict', { detail: 'This is not the latest version.' })
@@ -268,7 +276,10 @@ const shownEnd = (composition: SavedComposition) => ({
 const MOST_LINKS = 200
 
 /** The composition of a version with its uid; undefined: that version says that it is deleted. */
-export function objectOf({ json, ...version }: SavedComposition): RmObject | undefined {
+export function objectOf({
+  json,
+  ...version
+}: Pick<SavedComposition, 'id' | 'version' | 'json'>): RmObject | undefined {
   if (json === undefined) return undefined
   const { _type, archetype_node_id, name, ...rest } = JSON.parse(json)
   const uid = { _type: 'OBJECT_VERSION_ID', value: versionUid(version) }

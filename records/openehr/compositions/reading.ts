@@ -36,7 +36,8 @@ export async function readComposition<T extends { template: Template }>(
   const templateId = within(object, 'archetype_details', 'template_id', 'value')
   const template = typeof templateId === 'string' ? await find(templateId) : undefined
   const broken = object && template ? violationsIn(template.template, object) : []
-  if (violations.length > 0 || object === undefined) throw notOfTheModel([...violations, ...broken])
+  if (violations.length > 0 || object === undefined)
+    throw new ServiceError('InvalidInput', { violations: [...violations, ...broken] })
   if (template === undefined)
     throw new ServiceError('RuleViolated', { violations: [unknownTemplate(templateId)] })
   if (broken.length > 0) throw new ServiceError('RuleViolated', { violations: broken })
@@ -47,15 +48,6 @@ function rootOf(bytes: Uint8Array) {
   const root = readXml(bytes, DEPTH)
   if (root.name === 'composition' || root.type === 'COMPOSITION') return root
   throw new ServiceError('MalformedRequest', { detail: 'The root of the XML must be a composition.' })
-}
-
-function notOfTheModel(violations: readonly Violation[]): ServiceError {
-  const sentences = violations.map(({ path, code, message }) => ({
-    path: path === '' ? 'body' : `body.${path}`,
-    code,
-    message: `${path || 'The body'} ${message}.`,
-  }))
-  return new ServiceError('InvalidInput', { violations: sentences })
 }
 
 const unknownTemplate = (templateId: unknown): Violation => ({

@@ -64,7 +64,7 @@ export function valuesOf(xml: XmlElement): Values {
   }
 }
 
-/** Codes may be told with their terminology: `[local::at0005]`. */
+/** Codes may come with their terminology: `[local::at0005]`. */
 function codesOf(xml: XmlElement): ObjectConstraint['codes'] & object {
   const terminology = textOf(xml, 'terminology_id', 'value')
   return {

@@ -35,8 +35,7 @@ export function readTemplate(bytes: Uint8Array): Template {
 }
 
 function refuse({ violations }: Reading, path: string, code: string, message: string): void {
-  const place = `body.${path}`
-  if (violations.length < 100) violations.push({ path: place, code, message: `${path} ${message}.` })
+  if (violations.length < 100) violations.push({ path, code, message })
 }
 
 function required(reading: Reading, xml: XmlElement, ...path: string[]): string {

@@ -1,3 +1,4 @@
+import { articled } from '../../../schemas/common.ts'
 import type { Violation } from '../../../schemas/violation.ts'
 import { isA, type RmAttribute, type RmClass, rmClass } from './classes.ts'
 import { magnitudeOf } from './ordering.ts'
@@ -81,7 +82,7 @@ function classOf(
     const message = known ? 'must be a class of the reference model' : 'is required'
     return faults.add(at(path, '_type'), '_type', message)
   }
-  if (!isA(rm.name, declared)) return faults.add(at(path, '_type'), '_type', `must be a ${declared}`)
+  if (!isA(rm.name, declared)) return faults.add(at(path, '_type'), '_type', `must be ${articled(declared)}`)
   return rm
 }
 
@@ -127,7 +128,7 @@ function completed(object: RmObject, path: string, faults: Faults): RmObject {
   return object
 }
 
-/** What is not told of the ends follows from which of them are there. */
+/** Flags of the ends that are not given follow from which ends there are. */
 function completeInterval(given: RmObject, path: string, faults: Faults): RmObject {
   const { lower, upper, lower_unbounded = !lower, upper_unbounded = !upper } = given as unknown as Ends
   const { lower_included = !lower_unbounded, upper_included = !upper_unbounded } = given as unknown as Ends
@@ -157,7 +158,8 @@ interface Ends {
 }
 
 function checkOrder(lower: RmObject, upper: RmObject, path: string, faults: Faults): void {
-  if (lower._type !== upper._type) faults.add(path, 'type', `must be a ${lower._type} as lower is`)
+  if (lower._type !== upper._type)
+    faults.add(path, 'type', `must be ${articled(String(lower._type))}, as lower is`)
   else if (Number(magnitudeOf(lower)) > Number(magnitudeOf(upper)))
     faults.add(path, 'order', 'must not be less than lower')
 }

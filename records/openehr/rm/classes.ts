@@ -290,6 +290,9 @@ const classes: ReadonlyMap<string, RmClass> = new Map(
   Object.keys(CLASSES).map((name) => [name, classOf(name)]),
 )
 
+/** The names of all classes. */
+export const rmClasses: readonly string[] = [...classes.keys()]
+
 /** `DV_INTERVAL<DV_COUNT>` is a DV_INTERVAL: the class without its parameters. */
 const bareName = (name: string): string => name.replace(/<.*$/, '')
 

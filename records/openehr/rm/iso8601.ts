@@ -1,4 +1,4 @@
-/** A day, a time or both, as far as it is told; what lies behind the last part that is told is unknown. */
+/** A date, a time or both, possibly partial: everything after the last given part is unknown. */
 export interface Moment {
   year?: number
   month?: number

@@ -45,7 +45,7 @@ export function treeOf(
 
 const occurrencesOf = ({ lower = 0, upper }: Interval): string => `${lower}..${upper ?? '*'}`
 
-/** Values are told with the node that holds them; another archetype that fills a slot by its name only. */
+/** Values are described with the node that holds them; another archetype that fills a slot by its name only. */
 function nodeOf(node: ObjectConstraint, count: () => void): ArchetypeNode {
   count()
   const within = node.attributes.flatMap(({ children }) => children)

@@ -40,7 +40,7 @@ const TemplateHeads = {
 
 const TemplateFiles = { collection: 'openehr.template_files', schema: File, lists: {} } as const
 
-/** Whoever is logged in reads templates; who may change them, the operation has asked. */
+/** Everybody who is logged in may read templates; the operation has checked who may change them. */
 const PERMISSIONS = { read: ['*'], write: ['role:modeller'] }
 
 /** How many templates one service takes, so that what is made of all of them stays small. */
@@ -187,7 +187,7 @@ export class Templates {
   async #requireRoom(): Promise<void> {
     const heads = this.#records.db.collection(TemplateHeads.collection)
     if ((await heads.countDocuments({}, { limit: MOST })) >= MOST)
-      throw new ServiceError('Conflict', { detail: `There are ${MOST} templates already, the maximum.` })
+      throw new ServiceError('Conflict', { detail: `There are already ${MOST} templates, the maximum.` })
   }
 }
 
@@ -197,8 +197,8 @@ const ARCHETYPES = 'archetypes'
 const LOOKED_AT = 20
 
 const unaddressable = (): ServiceError => {
-  const message = 'template_id.value must hold no slash and no control character.'
+  const message = 'must contain no slash and no control character'
   return new ServiceError('InvalidInput', {
-    violations: [{ path: 'body.template_id.value', code: 'pattern', message }],
+    violations: [{ path: 'template_id.value', code: 'pattern', message }],
   })
 }

@@ -55,7 +55,7 @@ function measured(kind: Kind, text: string): number | undefined {
   return moment && instantOf(moment)
 }
 
-/** Whether a value lies in a range whose bounds are written as values are. */
+/** Whether a value is in a range whose bounds are written as values are. */
 export function inRange(kind: Kind, range: Interval<string>, value: string): boolean {
   const moment = measured(kind, value)
   if (moment === undefined) return false

@@ -1,7 +1,9 @@
+import { articled } from '../../../schemas/common.ts'
 import type { Violation } from '../../../schemas/violation.ts'
 import {
   type AttributeConstraint,
   contains,
+  type Interval,
   inWords,
   namesOf,
   nodeIdOf,
@@ -28,7 +30,7 @@ const isObject = (value: unknown): value is RmObject =>
 /** What is wrong with a value that a node of the template is to describe. */
 function faultsOf(node: ObjectConstraint, value: unknown, path: string): Violation[] {
   if (!isObject(value)) return valueFaults(node, value, path)
-  if (!fitsType(node, value)) return [{ path, code: 'type', message: `must be a ${node.rmType}` }]
+  if (!fitsType(node, value)) return [{ path, code: 'type', message: `must be ${articled(node.rmType)}` }]
   if (node.slot) return slotFaults(node, value, path)
   return [
     ...detailsFaults(node, value, path),
@@ -39,7 +41,7 @@ function faultsOf(node: ObjectConstraint, value: unknown, path: string): Violati
 
 /** The class, and of an interval the class of its bounds. */
 function fitsType({ rmType }: ObjectConstraint, value: RmObject): boolean {
-  // A link is told in words often enough, and loses nothing by it.
+  // Many programs give a link as a plain text, which loses nothing.
   if (rmType === 'DV_URI' && value._type === 'DV_TEXT') return true
   if (!isA(value._type, rmType)) return false
   const of = /<(\w+)>$/.exec(rmType)?.[1]
@@ -102,13 +104,20 @@ function attributeFaults(attribute: AttributeConstraint, object: RmObject, path:
     : alternativesFaults(attribute.children, value, place)
 }
 
+/** A template may demand more members than it allows: then it is its nodes that count. */
+function satisfiable(cardinality: Interval, children: readonly ObjectConstraint[]): Interval {
+  const demanded = children.reduce((sum, { occurrences: { lower = 0 } }) => sum + lower, 0)
+  const { upper } = cardinality
+  return upper === undefined || upper >= demanded ? cardinality : { ...cardinality, upper: demanded }
+}
+
 function containerFaults(
   { cardinality, children }: AttributeConstraint,
   values: unknown[],
   path: string,
 ): Violation[] {
   const faults: Violation[] = []
-  if (cardinality && !contains(cardinality, values.length))
+  if (cardinality && !contains(satisfiable(cardinality, children), values.length))
     faults.push({ path, code: 'cardinality', message: `must have ${inWords(cardinality)} members` })
   const counts = new Map<ObjectConstraint, number>()
   for (const [i, value] of values.entries()) {
@@ -130,7 +139,7 @@ const isLocatable = (value: unknown): value is RmObject =>
 
 function notInTemplate(value: unknown, path: string): Violation {
   const id = isLocatable(value) ? ` ${String(value.archetype_node_id).slice(0, 200)}` : ''
-  return { path, code: 'node', message: `is no node${id} that the template has here` }
+  return { path, code: 'node', message: `is not a node${id} that the template has here` }
 }
 
 function occurrencesFaults(
@@ -165,14 +174,14 @@ const slotFor = (children: ObjectConstraint[], value: RmObject): ObjectConstrain
       slot && isA(value._type, rmType) && fillsSlot(slot, String(value.archetype_node_id)),
   )
 
-/** A value is to be as one of several nodes says; what is told is what the nearest of them finds wrong. */
+/** A value must match one of several nodes; the violations reported are those of the nearest one. */
 function alternativesFaults(children: ObjectConstraint[], value: unknown, path: string): Violation[] {
   const candidates = isLocatable(value) ? located(children, value) : children
   const ofType = candidates.filter((node) => !isObject(value) || fitsType(node, value))
   if (ofType.length === 0) {
     if (candidates.length === 0) return [notInTemplate(value, path)]
     const types = [...new Set(candidates.map(({ rmType }) => rmType))].join(' or ')
-    return [{ path, code: 'type', message: `must be a ${types}` }]
+    return [{ path, code: 'type', message: `must be ${articled(types)}` }]
   }
   let nearest: Violation[] | undefined
   for (const node of ofType) {

@@ -77,7 +77,7 @@ async function ehrCollections({ db, contents }: Records): Promise<string[]> {
   return [...new Set([...contents.Ehr, ...names])].sort()
 }
 
-/** Documents read in one go and told to the audit before the first of them is shown. */
+/** Documents read in one go, and audited before the first of them is sent. */
 const BATCH = 500
 
 async function* readBatches(

@@ -15,7 +15,7 @@ export const ownedBy = ({ mvUid, relationId }: Owner) => ({
 
 /**
  * The stored id of what belongs to a person. It begins with the user's id, so that all that is kept about one person,
- * history included, lies together and is found, exported and removed by one range.
+ * history included, is stored together and is found, exported and removed by one range.
  */
 export const belongingId = (mvUid: string, id: string): string => `${mvUid}-${id}`
 

@@ -19,7 +19,7 @@ class ChangesPlace extends Error {}
 /**
  * The contacts of persons and of their relations. Of those of one owner and one type exactly one is the primary one,
  * whoever writes at the same time: a new one takes over, the first one is it at once, and when it goes, changes its
- * type or no longer wants to be it, the oldest other one follows.
+ * type or gives up being primary, the oldest other one follows.
  */
 export class Contacts extends Belongings<typeof StoredContact> {
   constructor(records: Records, relations: Relations) {

@@ -14,13 +14,19 @@ export function payloadViolations(payload: unknown, name = 'payload'): Violation
   for (let depth = 1; level.length > 0 && found.length === 0; depth++) {
     const objects = level.filter((entry): entry is [string, object] => isContainer(entry[1]))
     if (depth > DEEPEST && objects[0])
-      return [{ path: objects[0][0], code: 'depth', message: `must not lie deeper than ${DEEPEST} levels` }]
+      return [
+        { path: objects[0][0], code: 'depth', message: `must not be nested deeper than ${DEEPEST} levels` },
+      ]
     level = objects.flatMap(([path, value]) =>
       Object.entries(value).map(([key, inner]): [string, unknown] => {
         if (isForbidden(key))
-          found.push({ path: `${path}.${key}`, code: 'key', message: 'must not hold $ or . or be __proto__' })
+          found.push({
+            path: `${path}.${key}`,
+            code: 'key',
+            message: 'must not contain $ or ., nor be __proto__',
+          })
         if (key === '__op' || (key === '__type' && inner === 'Object'))
-          found.push({ path, code: 'object', message: 'must not be an operation or a whole object' })
+          found.push({ path, code: 'object', message: 'must not be an operation or a Parse object' })
         return [`${path}.${key}`, inner]
       }),
     )

@@ -42,7 +42,7 @@ export const START: Head = { sequence: 0, mac: '' }
 const entryId = (chain: string, sequence: number): string =>
   `${chain}-${String(sequence).padStart(DIGITS, '0')}`
 
-/** All ids of a chain lie between these two; no other chain's do. */
+/** All ids of a chain are between these two, and no others. */
 export const startOfChain = (chain: string): string => `${chain}-`
 export const endOfChain = (chain: string): string => `${chain}-~`
 

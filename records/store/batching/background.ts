@@ -10,7 +10,7 @@ export interface Background {
   close(): Promise<void>
 }
 
-/** Begins each work when the answer has had its turn. @param onFault told what a work has thrown */
+/** Starts each work after the response has had its turn. @param onFault called with what a work throws */
 export function createBackground(onFault: (fault: unknown) => void): Background {
   const running = new Set<Promise<void>>()
   return {

@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import { Queue } from './waiting.ts'
 
-/** Collects what arrives while a write is under way and writes it together. */
+/** Collects what arrives in the same moment, or while a write is under way, and writes it together. */
 export interface Groups<T> {
   /** Resolves when the group that holds the items is written. @throws Unavailable when its turn does not come; what the write throws */
   add(items: readonly T[]): Promise<void>
@@ -20,6 +21,8 @@ export function createGroups<T>(most: number, write: (items: T[]) => Promise<voi
   let running: Promise<void> | undefined
 
   const run = async (): Promise<void> => {
+    // Requests that waited for the same thing come in one turn of the event loop.
+    await setImmediate()
     while (waiting.length > 0) {
       const group = waiting.take(most)
       try {

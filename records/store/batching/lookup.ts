@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { Queue } from './waiting.ts'
 
 /** Finds one by its id. @throws Unavailable when its turn does not come */
@@ -13,8 +14,9 @@ interface Waiting<T> {
 const MOST_IDS = 200
 
 /**
- * Lookups by id that share queries: what is asked while one is under way is asked together in the next. So an idle
- * database answers at once, a busy one fewer questions, and nothing is answered from an earlier time than it was asked.
+ * Lookups by id that share queries: those of the same moment share one, and those that arrive while one is under way
+ * share the next. So an idle database answers at once, a busy one gets fewer queries, and no result is older than its
+ * request.
  * @param find the ones with these ids, in any order; each caller gets what was found, the same when ids are equal
  */
 export function createLookup<T>(idOf: (one: T) => string, find: (ids: string[]) => Promise<T[]>): Lookup<T> {
@@ -23,6 +25,7 @@ export function createLookup<T>(idOf: (one: T) => string, find: (ids: string[]) 
 
   const run = async (): Promise<void> => {
     running = true
+    await setImmediate()
     while (waiting.length > 0) {
       const batch = waiting.take(MOST_IDS)
       try {

@@ -9,7 +9,7 @@ export interface Loop {
 /**
  * Does `work` now and every so often.
  * @param work may look at the signal between its steps: whoever ends the loop waits for it
- * @param onFault told what a run has thrown; the next one tries again
+ * @param onFault called with what a run throws; the next run tries again
  */
 export function periodically(
   everyMs: number,

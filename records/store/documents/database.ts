@@ -26,7 +26,7 @@ export const isDuplicate = (error: unknown): error is MongoServerError =>
 
 /**
  * Writes together or not at all. The work may run more than once, when others write the same or the primary changes,
- * but whoever waits is told after some seconds: the driver's own loop goes on for two minutes.
+ * but a request fails after some seconds: the driver's own loop goes on for two minutes.
  * @param repeated whether it is tried again
  * @throws MongoError, marked as UnknownTransactionCommitResult when it may have been written all the same
  */

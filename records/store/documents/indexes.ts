@@ -11,12 +11,16 @@ const MOST_MEETINGS = 10
 
 /**
  * Makes the indexes of a collection what they are declared to be. An index that is declared otherwise now is made
- * under another name before the old one goes: no query is without one, and several instances may do it at once.
+ * under another name before the old one goes: no query is without one, and several instances may do it at once. One that
+ * another begins with is not needed, and only makes every write dearer.
  */
 export async function makeIndexes(collection: Indexed, declared: readonly IndexDescription[]): Promise<void> {
   for (let meetings = 0; ; meetings++) {
     try {
-      return await bringUpToDate(collection, declared.map(named))
+      return await bringUpToDate(
+        collection,
+        declared.filter((one) => !declared.some(begunBy(one))).map(named),
+      )
     } catch (error) {
       const met = error instanceof MongoServerError && MET.has(error.code)
       if (!met || meetings === MOST_MEETINGS) throw error
@@ -36,7 +40,20 @@ async function bringUpToDate(collection: Indexed, declared: readonly Named[]): P
     }
     for (const { name } of old) await drop(collection, name)
   }
+  for (const one of present) if (declared.some(begunBy(one))) await drop(collection, one.name)
 }
+
+/** Tells the indexes that serve whatever another one does: they begin with its fields, and hold every document. */
+const begunBy =
+  (one: IndexDescription) =>
+  (other: IndexDescription): boolean => {
+    const [fields, more] = [fieldsOf(one), fieldsOf(other)]
+    const begins = fields.length < more.length && isDeepStrictEqual(fields, more.slice(0, fields.length))
+    return begins && !one.collation && isPlain(one) && isPlain({ ...other, unique: false })
+  }
+
+const isPlain = (index: IndexDescription): boolean =>
+  isDeepStrictEqual(optionsOf(index), optionsOf({ key: {} }))
 
 /** Makes a collection that has no index of its own: not every database makes one within a transaction. */
 export async function makeCollection(db: Db, name: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { MongoBulkWriteError, MongoError } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 
-/** How long a request waits for others, or for a database that is away, before it is told to come again. */
+/** How long a request waits for others, or for a database that is away, before it is refused with Retry-After. */
 export const PATIENCE_MS = 5_000
 
 export const unavailable = (cause?: unknown): ServiceError =>

@@ -15,7 +15,7 @@ interface Meta {
 /** A record as the families see it: plain JSON values. */
 export type Saved<T> = T & Meta
 
-/** A record as it lies in the database, where Parse Server reads and writes it too. */
+/** A record as it is stored, where Parse Server reads and writes it too. */
 export interface ParseDocument {
   _id: string
   version: number
@@ -36,7 +36,7 @@ interface Field {
   load(value: unknown): unknown
   /** For a value that is looked for: of an array field, one of its elements. */
   search(value: unknown): unknown
-  /** Whether it lies there as a date. */
+  /** Whether it is stored as a date. */
   isDate: boolean
   /** Whether a record may be without it. */
   mayMiss: boolean
@@ -46,7 +46,7 @@ interface Field {
 export interface ParseFormat<T> {
   /**
    * The fields of the schema as they are stored; fields that are undefined are left out. What shows as it did `before`
-   * stays as it lies there: a date keeps the time of day that the class family gave it.
+   * stays as it is stored: a date keeps the time of day that the class family gave it.
    */
   toStored(record: Partial<T>, before?: ParseDocument): Record<string, unknown>
   fromStored(document: ParseDocument): Saved<T>
@@ -198,7 +198,8 @@ export function parseFormat<S extends TObject>(schema: S): ParseFormat<Static<S>
     fromStored(document) {
       const record: Record<string, unknown> = {}
       for (const [name, { key, load }] of all) {
-        if (document[key] !== undefined) record[name] = load(document[key])
+        const value = document[key]
+        if (value !== undefined) record[name] = load === same ? value : load(value)
       }
       return record as Saved<Static<S>>
     },

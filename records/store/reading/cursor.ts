@@ -4,7 +4,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 export interface Position {
   value: string | number | boolean | Date | null
   id: string
-  /** Whether the page to come lies before it: then the record is the first of the page after that. */
+  /** Whether the next page is before it: then the record is the first of the page after that. */
   back?: true
 }
 

@@ -16,7 +16,7 @@ export function whenOverdue(ms: number, tell: () => void): () => void {
   return () => clearTimeout(timer)
 }
 
-/** Does work and waits no longer for it. @throws DeadlineExceeded */
+/** Runs work, and waits for it until the deadline. @throws DeadlineExceeded */
 export function inTime<T>(ms: number, work: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const callOff = whenOverdue(ms, () => reject(new ServiceError('DeadlineExceeded')))
@@ -34,12 +34,12 @@ export function countdown(ms: number): () => number {
   }
 }
 
-/** MongoDB's MaxTimeMSExpired. */
-const EXPIRED = 50
+/** MongoDB's MaxTimeMSExpired, and what is made of it for Parse Server. */
+const EXPIRED = new Set<unknown>([50, 124])
 
 /** Whether work ended because of its deadline. */
 export const isOverdue = (error: unknown): boolean =>
-  (error as { code?: unknown } | null)?.code === EXPIRED ||
+  EXPIRED.has((error as { code?: unknown } | null)?.code) ||
   (error instanceof ServiceError && error.error === 'DeadlineExceeded')
 
 interface Read {
@@ -54,12 +54,15 @@ const timed = <O extends Read>(options?: O): O & Read => ({
 })
 
 /** Has every read of a database end, also those that do not say when. */
-export function keepDeadlines(db: Db): void {
+export const keepDeadlines = (db: Db): void => everyCollection(db, ending)
+
+/** Has all who ask a database for a collection get what is made of it. */
+export function everyCollection(db: Db, make: (collection: Collection) => Collection): void {
   const collection = db.collection.bind(db)
   const plain = new Map<string, Collection>()
   db.collection = ((name: string, options?: object) => {
     const known = options ? undefined : plain.get(name)
-    const found = known ?? ending(collection(name, options))
+    const found = known ?? make(collection(name, options))
     if (!options) plain.set(name, found)
     return found
   }) as typeof db.collection

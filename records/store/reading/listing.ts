@@ -10,6 +10,8 @@ export interface ListShape<T> {
   /** Ties are ordered by id. */
   sort: keyof Saved<T> & string
   order: Order
+  /** Stored fields that are read without the rest of the record: the index holds them, too. */
+  values?: readonly string[]
 }
 
 export type Order = 'asc' | 'desc'
@@ -17,10 +19,10 @@ export type Order = 'asc' | 'desc'
 export interface PageQuery<T> {
   /** The list's `by` fields, and conditions on any other. */
   where: Where<T>
-  /** Further conditions, of which one must be met. Each is asked by itself, so that the list's index serves it. */
+  /** Further conditions, of which one must be met. Each is a query of its own, so that the list's index serves it. */
   either?: readonly Where<T>[] | undefined
   limit: number
-  /** The list's own unless told; its cursors are then others. */
+  /** By default the list's own; cursors of different orders cannot be mixed. */
   order?: Order | undefined
   /** Where the last page ended; undefined: from the start. */
   cursor?: string | undefined
@@ -65,12 +67,14 @@ export function paged<R>(
 export function listIndex<T>(
   format: ParseFormat<T>,
   name: string,
-  { by, sort, order }: ListShape<T>,
+  { by, sort, order, values = [] }: ListShape<T>,
 ): IndexDescription {
   const leading = by.length > 0 ? by.map((field) => format.field(field).key) : ['_rperm']
   const direction = order === 'asc' ? 1 : -1
   const key = new Map<string, 1 | -1>(leading.map((field) => [field, 1]))
-  return { name: `list_${name}`, key: key.set(format.field(sort).key, direction).set('_id', direction) }
+  key.set(format.field(sort).key, direction).set('_id', direction)
+  for (const value of values) key.set(value, 1)
+  return { name: `list_${name}`, key }
 }
 
 /** What the database uses and nobody reads: in a list it is a third of what would be sent. */

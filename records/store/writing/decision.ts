@@ -1,7 +1,7 @@
 import type { AnyBulkWriteOperation } from 'mongodb'
 import type { Access } from '../audit/trail.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import type { Beside } from './besides.ts'
+import type { CompanionWrite } from './companions.ts'
 import type { Change } from './history.ts'
 
 /** What a write comes to, when the records that it depends on are at hand. */
@@ -11,6 +11,6 @@ export interface Decision<R> {
   changes: Change[]
   accesses: Access[]
   /** What may have to be written beside it. */
-  besides?: Beside[]
+  companions?: CompanionWrite[]
   result: R
 }

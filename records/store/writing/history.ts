@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientSession, Collection, Db } from 'mongodb'
+import { removeInSteps } from '../batching/steps.ts'
 import type { Caller } from '../documents/caller.ts'
 import { newId } from '../documents/ids.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
 import { decodeCursor } from '../reading/cursor.ts'
 import { type Page, type PageOf, paged } from '../reading/listing.ts'
-import { removeInSteps } from './remove-in-steps.ts'
 
 /** One write: who made which version of a record, when, and what it replaced. */
 export interface Change {
@@ -100,10 +100,15 @@ export async function documentAt(db: Db, record: RecordKey, version: number): Pr
   return found?.before ?? null
 }
 
+/** The ids of all changes of a record, in the order of its versions. */
+export const changesWithin = (record: RecordKey): { $gte: string; $lt: string } => ({
+  $gte: startOf(record),
+  $lt: endOf(record),
+})
+
 /** Forgets the changes of a record that is gone for good. */
 export async function forgetChanges(db: Db, record: RecordKey, session: ClientSession): Promise<void> {
-  const range = { $gte: startOf(record), $lt: endOf(record) }
-  await changesOf(db).deleteMany({ _id: range }, { session })
+  await changesOf(db).deleteMany({ _id: changesWithin(record) }, { session })
 }
 
 /** Forgets the changes of all records whose collection and id, `collection/id`, lie in a range. */

@@ -1,10 +1,11 @@
 import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongodb'
 import type { Access, Audit } from '../audit/trail.ts'
 import { together } from '../documents/database.ts'
+import type { Work, Works } from '../documents/work.ts'
 import { type Change, keepChanges } from './history.ts'
-import type { RecentRemovals } from './recent-removals.ts'
+import type { RecentRemovals } from './removal/recent-removals.ts'
 
-/** In which collections lies what is registered in an EHR, in a care plan, in a goal. */
+/** The collections of what is registered in an EHR, in a care plan, in a goal. */
 interface Contents {
   readonly Ehr: readonly string[]
   readonly CarePlan: readonly string[]
@@ -19,7 +20,8 @@ export interface Records {
   audit: Audit
   contents: Contents
   recentRemovals: RecentRemovals
-  /** Has a user told, if there is such a user, that an EHR waits until they agree. */
+  underWay: Works
+  /** Notifies a user, if there is one, that an EHR waits until they agree. */
   tellOfPendingEhr(userId: string, session: ClientSession): Promise<void>
 }
 
@@ -33,6 +35,8 @@ export interface Reading {
 export interface Transaction extends Reading {
   session: ClientSession
   changes: Change[]
+  /** What goes on when they have been written. */
+  begun: Work[]
 }
 
 /** Does reads that make one answer: they wait for the audit once, however many they are. */
@@ -41,7 +45,7 @@ export async function readTogether<T>(records: Records, work: (tx: Reading) => P
   try {
     return await work({ accesses })
   } finally {
-    if (accesses.length > 0) await records.audit.record(...accesses)
+    await records.audit.record(...accesses)
   }
 }
 
@@ -60,8 +64,10 @@ export async function inTransaction<T>(
   repeated = true,
 ): Promise<T> {
   const audit = records.audit.inTransaction()
+  let begun: Work[] = []
   const attempt = async (session: ClientSession): Promise<T> => {
-    const tx: Transaction = { session, changes: [], accesses: [] }
+    begun = []
+    const tx: Transaction = { session, changes: [], accesses: [], begun }
     const result = await work(tx)
     await keepChanges(records.db, tx.changes, session)
     await audit.write(tx.accesses, session)
@@ -70,6 +76,7 @@ export async function inTransaction<T>(
   try {
     const result = await together(records, attempt, repeated)
     audit.settle('written')
+    for (const work of begun) records.underWay.begin(work)
     return result
   } catch (error) {
     audit.settle(error instanceof MongoError ? 'in doubt' : 'not written')

@@ -5,7 +5,7 @@ import type { Permissions } from '../documents/caller.ts'
 import { documentsOf, isInDoubt } from '../documents/database.ts'
 import { isConflict, isOutage } from '../documents/outage.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import { type Companion, documentsById, rulesIn, writeBesides } from './besides.ts'
+import { type Companion, documentsById, rulesIn, writeCompanions } from './companions.ts'
 import type { Decision } from './decision.ts'
 import { inTransaction, type Records, type Transaction } from './transaction.ts'
 import { takeTurns } from './turns.ts'
@@ -118,16 +118,16 @@ export class Writer {
     await this.#hold(tx, held)
     const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
     if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
-      throw new ServiceError('Conflict', { detail: 'Another write came in between.' })
+      throw new ServiceError('Conflict', { detail: 'Another request changed it at the same time.' })
     }
     for (const decision of decisions) {
       changes.push(...decision.changes)
       accesses.push(...decision.accesses)
     }
-    const besides = decisions.flatMap((decision) => decision.besides ?? [])
-    if (this.#companion && besides.length > 0) {
+    const companions = decisions.flatMap((decision) => decision.companions ?? [])
+    if (this.#companion && companions.length > 0) {
       const known = new Map([...holders].map(([id, holder]) => [id, rulesIn(holder)]))
-      await writeBesides(this.#records, tx, this.#companion, besides, known)
+      await writeCompanions(this.#records, tx, this.#companion, companions, known)
     }
     return outcomes
   }
@@ -140,7 +140,7 @@ export class Writer {
         .collection<{ _id: string; holds?: number }>(name)
         .updateMany({ _id: { $in: ids } }, { $inc: { holds: 1 } }, { session })
       if (held.matchedCount < ids.length)
-        throw new ServiceError('Conflict', { detail: 'What it depends on has been removed.' })
+        throw new ServiceError('Conflict', { detail: 'What it is registered in has been removed.' })
     }
   }
 

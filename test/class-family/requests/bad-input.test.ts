@@ -6,6 +6,7 @@ import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
 import { request } from '../../harness/service/service.ts'
+import { sized } from '../../harness/size.ts'
 
 const NAMES = [...new Set(CLASS_NAMES.flatMap((name) => Object.keys(classes[name].stored.properties)))]
 const ODD_NAMES = [
@@ -91,7 +92,7 @@ describe('bad input', () => {
           ])
         },
       ),
-      { numRuns: 300 },
+      { numRuns: sized(100, 300) },
     )
   })
 
@@ -106,7 +107,7 @@ describe('bad input', () => {
         for (const name of classes[className as 'Ehr'].stored.required ?? [])
           assert.ok(kept[name] !== undefined && kept[name] !== null, `${className} has lost ${name}`)
       }),
-      { numRuns: 300 },
+      { numRuns: sized(100, 300) },
     )
   })
 

@@ -1,3 +1,3 @@
 import { classRoleMatrix } from './class-matrix.ts'
 
-classRoleMatrix(true)
+classRoleMatrix('measurements')

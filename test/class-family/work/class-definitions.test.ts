@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { classDefinitions, classIndexes } from '../../../cloud/class-definitions.ts'
+import { classDefinitions } from '../../../cloud/class-definitions.ts'
 import { CLASS_NAMES } from '../../../records/kinds.ts'
 
 const OPERATIONS = ['addField', 'count', 'create', 'delete', 'find', 'get', 'protectedFields', 'update']
@@ -35,14 +35,5 @@ describe('class definitions', () => {
     assert.deepEqual(definition('Custom').fields?.payload, { type: 'Object' })
     assert.deepEqual(definition('CarePlan').fields?.anonymous, { type: 'Boolean', defaultValue: false })
     assert.equal(fields?.objectId, undefined)
-  })
-
-  it('index what a list asks for', () => {
-    const indexes = new Map(classIndexes)
-    assert.deepEqual(indexes.get('BloodPressure'), [
-      { name: 'by_ehrId', key: { ehrId: 1, timestamp: -1 } },
-      { name: 'by_carePlanId', key: { carePlanId: 1, timestamp: -1 } },
-    ])
-    assert.deepEqual(indexes.get('Ehr'), [{ name: 'by_subjectId', key: { subjectId: 1 } }])
   })
 })

@@ -1,10 +1,20 @@
 import assert from 'node:assert/strict'
+import type { MongoClient } from 'mongodb'
 import { removeWithAll, sweepRemovals } from '../../../records/ehrs/removal/removal.ts'
 import { contents } from '../../../records/kinds.ts'
+import type { Records } from '../../../records/store/writing/transaction.ts'
 import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
 import { assertError, classesOf } from '../../harness/clients/class-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
+import { callerOf } from '../../harness/test-records.ts'
+
+/** The records of a process that ends before Parse Server deletes. */
+const unaudited = (client: MongoClient) => {
+  const audit = { inTransaction: () => ({ write: async () => {}, settle: () => {} }) }
+  const underWay = { done: async () => true }
+  return { client, db: service.db, contents, audit, underWay } as unknown as Records
+}
 
 const countIn = (collection: string, filter: object) =>
   service.db.collection(collection).countDocuments(filter)
@@ -21,7 +31,10 @@ describe('removal', () => {
     const { objectId } = (await classesOf(owner).post('BloodPressure', newPressure(carePlanId)).expect(201))
       .body
     const database = { client: service.client, db: service.db, contents }
-    await removeWithAll(database, 'CarePlan', carePlanId, owner.mvUid)
+    await removeWithAll(unaudited(service.client), callerOf(owner.mvUid), 'CarePlan', {
+      id: carePlanId,
+      ehrId,
+    })
     assertError(await classesOf(owner).get('CarePlan', carePlanId), 101)
     assertError(await classesOf(owner).get('BloodPressure', objectId), 101)
     assert.equal(await countIn('CarePlan', { _id: carePlanId }), 1)
@@ -38,17 +51,14 @@ describe('removal', () => {
   })
 
   it('that fails takes nothing back', async () => {
-    const { carePlanId } = await newPlan(owner)
-    const broken = {
-      contents,
-      db: service.db,
-      client: {
-        startSession: () => {
-          throw new Error('no database')
-        },
-      } as unknown as typeof service.client,
-    }
-    await assert.rejects(removeWithAll(broken, 'CarePlan', carePlanId, owner.mvUid), /no database/)
+    const { carePlanId, ehrId } = await newPlan(owner)
+    const broken = unaudited({
+      startSession: () => {
+        throw new Error('no database')
+      },
+    } as unknown as MongoClient)
+    const plan = { id: carePlanId, ehrId }
+    await assert.rejects(removeWithAll(broken, callerOf(owner.mvUid), 'CarePlan', plan), /no database/)
     const { body } = await classesOf(owner).post('BloodPressure', newPressure(carePlanId)).expect(201)
     await classesOf(owner).get('BloodPressure', body.objectId).expect(200)
   })

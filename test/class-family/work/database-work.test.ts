@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
 import { sweepRemovals } from '../../../records/ehrs/removal/removal.ts'
 import { classKind, contents } from '../../../records/kinds.ts'
+import { isMeasurement } from '../../../records/measurements/measurement.ts'
 import { namesOf } from '../../../schemas/forms/fields.ts'
 import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
-import { exampleObject, placeOf } from '../../harness/care/examples.ts'
-import { TRIED } from '../../harness/care/tried.ts'
+import { exampleObject, placeOf } from '../../harness/care/samples/examples.ts'
+import { SAMPLED_KINDS } from '../../harness/care/samples/kinds-of-each-shape.ts'
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
 import { assertNoScan, assertNoSort, commandsOf } from '../../harness/service/database-commands.ts'
@@ -31,9 +32,18 @@ describe('the work of the database', () => {
     const created = await commandsOf(() => post('BloodPressure', newPressure(carePlanId)).expect(201))
     assert.deepEqual(named(created), ['aggregate', 'insert'])
     const updated = await commandsOf(() => put('BloodPressure', pressureId, { systolic: 130 }).expect(200))
-    assert.deepEqual(named(updated), ['find', 'aggregate', 'find', 'findAndModify'])
+    assert.deepEqual(named(updated), ['find', 'find', 'aggregate', 'findAndModify'])
     const said = await commandsOf(() => put('BloodPressure', pressureId, { comment: 'x' }).expect(200))
     assert.deepEqual(named(said), ['find', 'findAndModify'])
+  })
+
+  it('is shared by what is registered at the same moment', async () => {
+    const { post } = classesOf(user)
+    const pressures = Array.from({ length: 12 }, () =>
+      post('BloodPressure', newPressure(carePlanId)).expect(201),
+    )
+    const commands = named(await commandsOf(() => Promise.all(pressures)))
+    assert.ok(commands.filter((name) => name === 'insert').length < 12, commands.join())
   })
 
   it('never goes through a whole collection', async () => {
@@ -75,7 +85,7 @@ describe('the work of the database for every class', () => {
     ids = { ...plan, goalId: objectId }
   })
 
-  for (const name of TRIED)
+  for (const name of SAMPLED_KINDS)
     it(`finds each ${name} by what it is registered in`, async () => {
       const { post, get, list } = classesOf(user)
       const where = placeOf(name, ids)
@@ -89,7 +99,7 @@ describe('the work of the database for every class', () => {
       await assertNoScan(commands)
     })
 
-  for (const name of TRIED)
+  for (const name of SAMPLED_KINDS)
     it(`finds the newest ${name} of all that its reader may see, and counts them, without a look at the others`, async () => {
       const { list } = classesOf(user)
       const internal = namesOf(classKind(name).fields, 'internal')
@@ -107,6 +117,28 @@ describe('the work of the database for every class', () => {
             .expect(200)
         }
         await list(name, {}).query({ count: 1, limit: 0 }).expect(200)
+      })
+      await assertNoSort(commands.filter((command) => command[command.commandName] === name))
+    })
+
+  for (const name of SAMPLED_KINDS)
+    it(`finds each ${name} by its place and time, and by a value, without a look at the others`, async () => {
+      const { list } = classesOf(user)
+      const kind = classKind(name)
+      const internal = namesOf(kind.fields, 'internal')
+      const lists = Object.values(kind.lists).filter(({ sort }) => !internal.includes(sort as string))
+      const commands = await commandsOf(async () => {
+        for (const [id, value] of Object.entries(ids))
+          for (const { sort } of lists.filter(({ by }) => by.join() === id)) {
+            const since = { $gte: { __type: 'Date', iso: '2020-01-01T00:00:00.000Z' } }
+            await list(name, { [id]: value, [sort]: since })
+              .query({ order: `-${sort}`, limit: 20 })
+              .expect(200)
+          }
+        for (const quantity of isMeasurement(kind) ? Object.keys(kind.quantities) : [])
+          await list(name, { [quantity]: { $gte: 175 } })
+            .query({ order: `-${quantity}`, limit: 20 })
+            .expect(200)
       })
       await assertNoSort(commands.filter((command) => command[command.commandName] === name))
     })

@@ -14,7 +14,8 @@ describe('the frame of the path family: repeated and too many requests', () => {
         { ...asAnna, ...json, ...headers, 'idempotency-key': key },
         JSON.stringify({ how }),
       )
-    const counted = async (response: Response) => (await response.json()) as { times: number; id: string }
+    const counted = async (response: Response) =>
+      (await response.json()) as { times: number; id: string; again: boolean }
     const claims = () => client.sample.db.collection<{ _id: string; leaseUntil: Date }>('idempotency_keys')
 
     it('is done once; the repetition gets the first answer', async () => {
@@ -70,7 +71,10 @@ describe('the frame of the path family: repeated and too many requests', () => {
       const kept = await count('breaks a rule', 'key-5')
       assert.equal(kept.headers.get('idempotency-replayed'), 'true')
       await refused(await count('fails once', 'key-6'), 500, 'internal')
-      assert.equal((await counted(await count('fails once', 'key-6'))).times, 2)
+      const done = await counted(await count('fails once', 'key-6'))
+      assert.deepEqual([done.times, done.again], [2, true])
+      assert.equal((await count('is late once', 'key-11')).status, 408)
+      assert.equal((await counted(await count('is late once', 'key-11'))).times, 2)
     })
     it('is taken over with the same ids when the first process died', async () => {
       const first = await counted(await count('crash', 'key-7'))
@@ -79,7 +83,8 @@ describe('the frame of the path family: repeated and too many requests', () => {
       const answers = await Promise.all([1, 2, 3].map(() => count('crash', 'key-7')))
       const done = answers.filter(({ status }) => status === 200)
       assert.ok(done.length > 0)
-      for (const answer of done) assert.deepEqual(await counted(answer), { times: 2, id: first.id })
+      for (const answer of done)
+        assert.deepEqual(await counted(answer), { times: 2, id: first.id, again: true })
     })
     it('leaves neither key nor answer readable in the database', async () => {
       await count('secretive', 'key-secret-8')

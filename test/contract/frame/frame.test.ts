@@ -140,6 +140,10 @@ describe('the frame of the path family', () => {
       const type = { 'content-type': 'application/x-www-form-urlencoded' }
       assert.deepEqual(await (await call('POST', '/sample/form', type, 'stars=2')).json(), { stars: 3 })
       await refused(await call('POST', '/sample/form', type, 'stars=two'), 400, 'invalid-input')
+      const fields = Array.from({ length: 20_001 }, (_, i) => `${i}=x`).join('&')
+      const many = await call('POST', '/sample/form', type, fields)
+      assert.match(await many.clone().text(), /more than 20,000 values/)
+      await refused(many, 400, 'malformed-request')
     })
   })
 

@@ -15,9 +15,10 @@ import { list } from '../../../path-api/operation/list.ts'
 import { type Operation, operation } from '../../../path-api/operation/operation.ts'
 import type { Services } from '../../../path-api/operation/services.ts'
 import { createPathApi, type PathApiOptions } from '../../../path-api/router.ts'
-import { type RateLimits, rateLimiter } from '../../../records/limits/rate-limits.ts'
+import type { RateLimits } from '../../../records/limits/rate-limits.ts'
 import { closed } from '../../../schemas/common.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { openRateLimits } from '../../../server/limits/rate-limits.ts'
 
 /** A small resource that exists only here, to test the frame by itself. */
 const Note = closed('SampleNote', 'A note', {
@@ -148,15 +149,22 @@ const sampleOperations: Operation[] = [
     path: '/sample/{mvUid}/count',
     summary: 'Counts how often it was done, and fails when told so',
     body: Type.Object({ how: Type.String() }, { additionalProperties: false }),
-    reply: [200, Type.Object({ times: Type.Integer(), id: Type.String() }, { additionalProperties: false })],
+    reply: [
+      200,
+      Type.Object(
+        { times: Type.Integer(), id: Type.String(), again: Type.Boolean() },
+        { additionalProperties: false },
+      ),
+    ],
     errors: ['RuleViolated'],
-    handle: async ({ body: { how } }, { newId }) => {
+    handle: async ({ body: { how } }, { newId, again }) => {
       const times = (done.get(how) ?? 0) + 1
       done.set(how, times)
       await new Promise((resolve) => setTimeout(resolve, 50))
       if (how === 'breaks a rule') throw new ServiceError('RuleViolated')
       if (how === 'fails once' && times === 1) throw new Error('once')
-      return { times, id: newId() }
+      if (how === 'is late once' && times === 1) throw new ServiceError('DeadlineExceeded')
+      return { times, id: newId(), again }
     },
   }),
   operation({
@@ -261,7 +269,7 @@ async function startFrame(db: Db, { rateLimits = generous, ...options }: Options
     log: { error: (facts, message) => logged.push({ facts, message }) },
     checking: true,
     db,
-    spend: await rateLimiter(db, rateLimits),
+    spend: await openRateLimits(db, rateLimits),
     corsOrigins: ['https://friend.example'],
     version: '0.0.0',
     operations: sampleOperations,

@@ -4,6 +4,7 @@ import type { Db, MongoClient } from 'mongodb'
 import { type User, usersOf } from '../../../records/accounts/user/user.ts'
 import { setRole } from '../../../records/ehrs/rights/roles.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
+import { templateXml } from '../../harness/openehr.ts'
 import { password } from '../../harness/people/people.ts'
 import type { Answer, Call, Victim } from '../victim/victim.ts'
 
@@ -25,6 +26,7 @@ export interface Place {
   participationId?: string
   pressureId?: string
   recordId?: string
+  compositionId?: string
 }
 
 /** Something that there can be in an EHR: how it is made, and what its id is called. */
@@ -34,6 +36,9 @@ export interface Part {
 }
 
 const NURSES = 8
+
+/** The template of the compositions. */
+export const TEMPLATE = 'Pressure'
 
 /**
  * Nurses, who are administrators too, but for the last: what an administrator makes for a user waits for nobody. What
@@ -52,6 +57,10 @@ export class Clinic {
   static async open(client: MongoClient, db: Db, victim: Victim): Promise<Clinic> {
     const clinic = new Clinic(db)
     for (let i = 0; i <= NURSES; i++) await clinic.#employ(client, victim, i)
+    await done(victim, {
+      ...{ method: 'POST', path: '/med/knowledge/template', body: templateXml(TEMPLATE) },
+      headers: { ...clinic.#nurses[0], 'content-type': 'application/xml' },
+    })
     return clinic
   }
 
@@ -65,7 +74,10 @@ export class Clinic {
     const { mvUid, headers } = await logIn(victim, email)
     if (number < NURSES)
       await client.withSession((session) =>
-        session.withTransaction(() => setRole({ client, db: this.#db }, session, mvUid, 'admin', true)),
+        session.withTransaction(async () => {
+          for (const role of ['admin', 'modeller'])
+            await setRole({ client, db: this.#db }, session, mvUid, role, true)
+        }),
       )
     this.#nurses.push(headers)
   }
@@ -82,7 +94,7 @@ export class Clinic {
     }
     for (const { make, id } of parts) {
       const body = await done(victim, { ...make(place), headers })
-      if (id) place[id] = body.id ?? body.participationId ?? body.objectId
+      if (id) place[id] = body.id ?? body.participationId ?? body.objectId ?? body.compositionId
     }
     return place
   }

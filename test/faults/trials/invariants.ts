@@ -37,7 +37,7 @@ const entriesOf = (state: State, outcome: string): Document[] =>
 function everyWriteAudited(state: State): string[] {
   const written = tally(
     changesIn(state)
-      .filter(({ announced }) => !announced)
+      .filter(({ announced, collection }) => !announced && CLINICAL.includes(collection))
       .map(({ action, collection, id }) => `${action} ${collection} ${id}`),
   )
   const audited = tally(

@@ -7,7 +7,7 @@ export type State = Map<string, Document[]>
 
 export const CLINICAL: readonly string[] = kinds.map(({ collection }) => collection)
 
-const OTHERS = ['ehr.removed', 'history.changes', 'audit.entries', 'mails', '_User', '_Role']
+const OTHERS = ['work.underway', 'ehr.removed', 'history.changes', 'audit.entries', 'mails', '_User', '_Role']
 const JOINS = ['_Join:users:_Role', '_Join:roles:_Role']
 
 export async function readState(db: Db): Promise<State> {
@@ -19,6 +19,13 @@ export async function readState(db: Db): Promise<State> {
 
 export const all = (state: State, name: string): Document[] => state.get(name) ?? []
 
+/** Whether who looks has to wait, since something is half done. */
+export const isAwaited = (state: State, subjectId: string): boolean =>
+  all(state, 'work.underway').some(
+    ({ waiting, ehrId }) =>
+      waiting && all(state, 'Ehr').some(({ _id, ...ehr }) => _id === ehrId && ehr.subjectId === subjectId),
+  )
+
 /** Whether anybody can see it. */
 const isThere = ({ _rperm }: Document): boolean =>
   _rperm?.length > 0 && !String(_rperm[0]).startsWith('removed:')
@@ -29,6 +36,9 @@ const isThere = ({ _rperm }: Document): boolean =>
  * there stays, and they do not.
  */
 export function seen(state: State, subjectId: string): string[] {
+  const hidden = all(state, 'work.underway').filter(({ waiting }) => !waiting)
+  const isHidden = (one: Document) =>
+    hidden.some(({ field, id, whole }) => one[field] === id || (whole && one._id === id))
   const ehrs = all(state, 'Ehr').filter((ehr) => ehr.subjectId === subjectId && isThere(ehr))
   const removed = all(state, 'ehr.removed').filter(({ document }) => document.subjectId === subjectId)
   const ehrIds = new Set([...ehrs, ...removed].map(({ _id }) => String(_id)))
@@ -36,7 +46,7 @@ export function seen(state: State, subjectId: string): string[] {
     name === 'Ehr'
       ? []
       : all(state, name)
-          .filter((one) => ehrIds.has(one.ehrId) && isThere(one))
+          .filter((one) => ehrIds.has(one.ehrId) && isThere(one) && !isHidden(one))
           .map((one) => ({ name, one })),
   )
   const words = new Map<string, string>([[subjectId, 'subject']])

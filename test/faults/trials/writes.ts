@@ -1,4 +1,5 @@
 import { CLASS_NAMES, type ClassName, classKind, MEASUREMENTS } from '../../../records/kinds.ts'
+import { namesOf } from '../../../schemas/forms/fields.ts'
 import {
   addition,
   exampleBody,
@@ -7,14 +8,16 @@ import {
   pathIn,
   pathOfOne,
   placeOf,
-} from '../../harness/care/examples.ts'
+} from '../../harness/care/samples/examples.ts'
+import { pressureOf } from '../../harness/openehr.ts'
 import { isFullSize } from '../../harness/size.ts'
 import type { Call } from '../victim/victim.ts'
-import type { Part, Place } from './clinic.ts'
+import { type Part, type Place, TEMPLATE } from './clinic.ts'
 
-/** What is tried by hand, below. */
-const BY_HAND: readonly ClassName[] = ['Ehr', 'CarePlan', 'Goal', 'Task']
-const OTHERS = CLASS_NAMES.filter((name) => !BY_HAND.includes(name))
+/** Without those that others are registered in and that are closed: their writes stand below one by one. */
+const OTHERS = CLASS_NAMES.filter(
+  (name) => classKind(name).registeredIn !== 'none' && namesOf(classKind(name).fields, 'status').length === 0,
+)
 const placeOfKind = (name: ClassName) => classKind(name).registeredIn
 
 /** The kinds that are like any other. At the usual size the last one of each place that they can be registered in. */
@@ -73,6 +76,20 @@ const event: Part = {
 }
 const changedPlan: Part = { make: (at) => put(ofPlan(at), { name: 'A changed plan' }) }
 const changedGoal: Part = { make: (at) => put(ofGoal(at), { name: 'A changed goal' }) }
+const STATUS = {
+  _type: 'EHR_STATUS',
+  archetype_node_id: 'openEHR-EHR-EHR_STATUS.generic.v1',
+  name: { value: 'EHR Status' },
+  subject: {},
+  is_queryable: true,
+  is_modifiable: false,
+}
+const compositions = ({ ehrId }: Place, path = '') => `/med/ehr/${ehrId}/composition${path}`
+const composition: Part = {
+  make: (at) => post(`${compositions(at, '/json')}?carePlanId=${at.carePlanId}`, pressureOf(TEMPLATE, 128)),
+  id: 'compositionId',
+}
+const changedTask: Part = { make: (at) => put(ofTask(at), { name: 'A changed task' }) }
 const removed: Part = { make: ({ ehrId }) => remove(`/med/ehr/${ehrId}`) }
 
 const moment = (iso: string) => ({ __type: 'Date', iso })
@@ -88,14 +105,12 @@ const pressure: Part = {
 }
 
 const planned = [ehr, plan]
+const thresholds: Part = {
+  make: (place) =>
+    put(`/ehr/${place.ehrId}/careplan/${place.carePlanId}/thresholds`, { bloodpressure: 'esc2018' }),
+}
 /** A plan with thresholds, and blood pressures within and outside of them. */
-const watched: Part[] = [
-  ...planned,
-  {
-    make: (place) =>
-      put(`/ehr/${place.ehrId}/careplan/${place.carePlanId}/thresholds`, { bloodpressure: 'esc2018' }),
-  },
-]
+const watched = [...planned, thresholds]
 const [within, outside] = [118, 185].map((systolic) => ({ systolic, systolicUnit: 'mm[Hg]' }))
 const measured = { diastolic: 76, diastolicUnit: 'mm[Hg]', timestamp: '2026-01-02T03:04:05.000Z' }
 const pressures = ({ ehrId, recordId }: Place, id = false) =>
@@ -132,6 +147,11 @@ const pathFamily: Write[] = [
     given: [...crowded, removed],
     ask: ({ ehrId }) => post(`/med/ehr/${ehrId}/restore`),
   },
+  {
+    name: 'restore a small EHR',
+    given: [...planned, removed],
+    ask: ({ ehrId }) => post(`/med/ehr/${ehrId}/restore`),
+  },
   part('create a care plan', [ehr], plan, 'CarePlan'),
   {
     name: 'create a care plan from a template, with participants',
@@ -146,6 +166,11 @@ const pathFamily: Write[] = [
     ask: (place) => post(ofPlan(place, '/close'), { closeOpen: true, outcome: 'Done' }),
   },
   {
+    name: 'close a large care plan with all that is open in it',
+    given: [ehr, fromTemplate],
+    ask: (place) => post(ofPlan(place, '/close'), { closeOpen: true, outcome: 'Done' }),
+  },
+  {
     name: 'restore a version of a goal',
     given: [...planned, goal, changedGoal],
     ask: (place) => post(ofGoal(place, '/restore'), { version: 1 }),
@@ -157,7 +182,9 @@ const pathFamily: Write[] = [
     given: [...filled, secondTask],
     ask: (place) => post(ofGoal(place, '/close'), { closeOpen: true }),
   },
+  part('replace a goal', [...planned, goal], changedGoal, 'Goal'),
   part('add a task', [ehr, plan, goal], task),
+  part('replace a task', filled, changedTask, 'Task'),
   { name: 'close a task', given: filled, ask: (place) => post(ofTask(place, '/close')), shares: 'Task' },
   part('add a participant', planned, guest),
   {
@@ -176,17 +203,38 @@ const pathFamily: Write[] = [
     given: [...planned, settings],
     ask: (place) => post(ofPlan(place, '/settings'), { colour: 'red' }),
   },
+  part('save thresholds', planned, thresholds),
+  part('store a composition', planned, composition),
+  {
+    name: 'replace a composition',
+    given: [...planned, composition],
+    ask: (place) => ({
+      ...put(compositions(place, `/${place.compositionId}/json`), pressureOf(TEMPLATE, 134)),
+      headers: { 'if-match': '*' },
+    }),
+  },
+  {
+    name: 'replace the status of an EHR',
+    given: [ehr],
+    ask: ({ ehrId }) => ({ ...put(`/med/ehr/${ehrId}/status`, STATUS), headers: { 'if-match': '*' } }),
+  },
+  {
+    name: 'delete a composition',
+    given: [...planned, composition],
+    ask: (place) => remove(compositions(place, `/${place.compositionId}`)),
+  },
   ...PLAIN.flatMap(ofKind),
   {
-    name: 'store a batch of measurements',
-    given: planned,
-    ask: ({ ehrId, carePlanId }) =>
-      post(`/ehr/${ehrId}/procedure/batch`, {
-        items: MEASUREMENTS.slice(0, 2).flatMap(({ name, path }) => {
-          const item = { ...exampleBody(name as ClassName), kind: path, carePlanId }
-          return [item, { ...item, deviceId: 'another' }]
-        }),
-      }),
+    name: 'store a batch of measurements, one of which calls for an alert',
+    given: watched,
+    ask: ({ ehrId, carePlanId }) => {
+      const items = MEASUREMENTS.slice(0, 2).flatMap(({ name, path }) => {
+        const item = { ...exampleBody(name as ClassName), kind: path, carePlanId }
+        return [item, { ...item, deviceId: 'another' }]
+      })
+      const alarm = { kind: 'bloodpressure', carePlanId, ...measured, ...outside }
+      return post(`/ehr/${ehrId}/procedure/batch`, { items: [...items, alarm] })
+    },
   },
   part('register what calls for an alert', watched, alarming, 'BloodPressure'),
   {

@@ -10,7 +10,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { type IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { STEP } from '../../../records/store/batching/steps.ts'
 import type { Progress } from './victim.ts'
+
+// What is large enough to be done in steps is quickly made.
+STEP.documents = 5
 
 interface Course extends Progress {
   before: number

@@ -14,6 +14,7 @@ export interface Progress {
 export interface Call {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   path: string
+  /** A text is sent as it is, anything else as JSON. */
   body?: unknown
   headers?: Record<string, string>
 }
@@ -85,7 +86,7 @@ async function sendTo(url: string, { method, path, body, headers }: Call): Promi
   const answer = await fetch(url + path, {
     method,
     headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   const text = await answer.text()
   return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) }

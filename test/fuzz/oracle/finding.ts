@@ -38,7 +38,7 @@ const isInternal = (json: unknown): boolean =>
  * What is wrong with an answer.
  * @param shows whether it shows what the one who asked may not see
  */
-export function judge(ask: Ask, answer: Answer, shows: boolean): Finding[] {
+export function findingsIn(ask: Ask, answer: Answer, shows: boolean): Finding[] {
   const { status, text } = answer
   const kinds: [boolean, string][] = [
     [status >= 500, 'a 5xx'],
@@ -66,7 +66,7 @@ const errorLevel = 50
  * What is wrong with a line of the service's output: it is no line of the log, or one of an error.
  * @param asked what is being asked, by the id of the request
  */
-export function judgeLine(text: string, asked: ReadonlyMap<string, Ask>): Finding | undefined {
+export function findingInLine(text: string, asked: ReadonlyMap<string, Ask>): Finding | undefined {
   let line: Line = {}
   try {
     line = JSON.parse(text)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import PostalMime from 'postal-mime'
 import type { Grant } from '../../../schemas/login.ts'
 import type { Actor, Identity } from '../generator/world/ask.ts'
-import type { Tried } from './tried.ts'
+import type { FuzzedService } from './fuzzed-service.ts'
 
 const newPassword = (): string => `correct horse ${randomUUID()}`
 
@@ -14,14 +14,14 @@ export const newAddress = (): string => `user-${randomUUID()}@example.org`
 
 /** Those who ask: each with an account of their own, except nobody. */
 export class People {
-  readonly #tried: Tried
+  readonly #service: FuzzedService
   readonly #known = new Map<Actor, Identity>()
   readonly #onNew: (actor: Actor, identity: Identity) => void
   readonly #renewals = new Map<Actor, Promise<void>>()
 
   /** @param onNew hears of everybody who has a new account */
-  constructor(tried: Tried, onNew: (actor: Actor, identity: Identity) => void) {
-    this.#tried = tried
+  constructor(service: FuzzedService, onNew: (actor: Actor, identity: Identity) => void) {
+    this.#service = service
     this.#onNew = onNew
   }
 
@@ -74,7 +74,7 @@ export class People {
   #post = (path: string, body: object): Promise<unknown> => this.#call('POST', path, undefined, body)
 
   async #call(method: string, path: string, token?: string, body?: object): Promise<unknown> {
-    const answer = await fetch(this.#tried.url + path, {
+    const answer = await fetch(this.#service.url + path, {
       method,
       headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
       ...(body && { body: JSON.stringify(body) }),
@@ -85,7 +85,7 @@ export class People {
   }
 
   async #mailedToken(address: string): Promise<string> {
-    const { mails } = this.#tried
+    const { mails } = this.#service
     for (let attempt = 0; attempt < 400; attempt++) {
       const at = mails.findIndex((mail) => mail.includes(address))
       if (at >= 0) {

@@ -8,7 +8,7 @@ import { ok, placesIn } from '../clients/path-client.ts'
 import { forgedCursors, spoiled } from '../nasty.ts'
 import { newPerson } from '../people/people.ts'
 import { newGoal, newPatient, newPlan, newTask, type Patient } from './patients.ts'
-import { isTried } from './tried.ts'
+import { isSampled } from './samples/kinds-of-each-shape.ts'
 
 /** What is closed takes nothing more: closing comes last. */
 const closesLast = (one: Operation, other: Operation) =>
@@ -17,7 +17,7 @@ const closesLast = (one: Operation, other: Operation) =>
 /** Those that are there twice are the same below /med. */
 const operations = table
   .filter(({ path, id }) => /^\/(ehr|med)(\/|$)/.test(path) && !id.includes('Medical'))
-  .filter(isTried)
+  .filter(isSampled)
   .sort(closesLast)
 
 /** Spoils every body, query and list of measurements, or of everything else in an EHR. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Access } from '../../../path-api/operation/access.ts'
 import { ehrRole } from '../../../records/ehrs/rights/access.ts'
 import { setRole } from '../../../records/ehrs/rights/roles.ts'
@@ -5,6 +6,7 @@ import { ok } from '../clients/path-client.ts'
 import { pressureOf, someTemplate } from '../openehr.ts'
 import { newAdmin, newPerson, type Person } from '../people/people.ts'
 import { service } from '../service/service.ts'
+import { isFullSize } from '../size.ts'
 import { letIn, newEhrAbout, newGoal, newPatient, newPlan, newTask, type Patient } from './patients.ts'
 
 /**
@@ -66,6 +68,13 @@ export function pendingVerdictOf(caller: PendingCallerName, access: Access): Ver
   if (caller !== 'subject') return verdictOf(caller, access)
   return access === 'ehr:agree' || access === 'ehr:remove' ? done : verdictOf('stranger', access)
 }
+
+/** One of those to whom the same happens, to ask for what is ruled like something that everybody has been asked for. */
+export const oneOfEach = <Name>(callers: readonly Name[], fate: (name: Name) => unknown): readonly Name[] =>
+  callers.filter(
+    (name, i) =>
+      isFullSize || !callers.slice(0, i).some((other) => isDeepStrictEqual(fate(other), fate(name))),
+  )
 
 export type Ids = Record<string, string>
 

@@ -22,8 +22,9 @@ export async function commandsOf(
   Connection.prototype.command = function (namespace, command, ...more) {
     const commandName = Object.keys(command)[0] ?? ''
     const isOfWork = ofClasses.test(command[commandName]) || others.test(command[commandName])
-    // `hello`: the driver looks now and then how the server is.
-    if (isOfWork && commandName !== 'hello') commands.push({ ...command, commandName })
+    // The driver looks now and then how the server is, and the service whether a transaction has been abandoned.
+    const isOfNobody = commandName === 'hello' || command.aggregate === 1
+    if (isOfWork && !isOfNobody) commands.push({ ...command, commandName })
     return send.call(this, namespace, command, ...more)
   }
   try {

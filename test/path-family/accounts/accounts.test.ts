@@ -216,6 +216,6 @@ describe('accounts', () => {
         .put(`/1/classes/_User/${anna.mvUid}`)
         .set(parse)
         .send(change)
-        .expect(400, { code: 142, error: `${Object.keys(change)[0]} is not for the client to set` })
+        .expect(400, { code: 142, error: `${Object.keys(change)[0]} must not be set by clients` })
   })
 })

@@ -51,7 +51,7 @@ describe('accounts that an administrator makes', () => {
     )
     assert.match(await followLink(link, { newPassword: password }), /agree to the terms/)
     assert.match(await followLink(link, { newPassword: password, termsAccepted: 'true' }), /is saved/)
-    assert.match(await followLink(link, { newPassword: password, termsAccepted: 'true' }), /does not work/)
+    assert.match(await followLink(link, { newPassword: password, termsAccepted: 'true' }), /no longer works/)
     assert.equal((await logIn(email)).status, 200)
   })
 

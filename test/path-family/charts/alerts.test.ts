@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { type ClassName, MEASUREMENTS } from '../../../records/kinds.ts'
 import { byClass } from '../../family-kinds.ts'
 import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { exampleBody, exampleObject } from '../../harness/care/samples/examples.ts'
 import { moment } from '../../harness/clients/class-client.ts'
 import { ok, refused } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
@@ -235,6 +237,55 @@ describe('an alert', () => {
       ehrId: patient.ehrId,
     })
     assert.equal(body.code, 142)
+  })
+
+  it('is made of every kind, and says the same in both families', async () => {
+    const patient = await newPatient()
+    const planId = await newPlan(patient)
+    const beyond = MEASUREMENTS.map(({ path, thresholded: { names, unit } }) => [
+      path,
+      { unit, ...Object.fromEntries(names.map((name) => [`${name}Low`, 1000])) },
+    ])
+    ok(await patient.call('PUT', thresholdsOf(planId), Object.fromEntries(beyond)))
+    const place = { carePlanId: planId }
+    const made = MEASUREMENTS.map(async ({ path, name }) => {
+      const body = { ...exampleBody(name as ClassName), ...place }
+      const { id } = ok(await patient.call('POST', `procedure/${path}`, body), 201)
+      const object = { ...exampleObject(name as ClassName), ...place }
+      const { objectId } = (await byClass(patient).post(name, object).expect(201)).body
+      return [path, id, objectId] as const
+    })
+    const pairs = await Promise.all(made)
+    const alerts = new Map((await alertsOf(patient)).map((alert) => [alert.id, alert]))
+    const told = (id: string) => {
+      const { title, start, severity, data } = alerts.get(id) as Values
+      const { measurementId: _, ...rest } = data as Values
+      return { title, start, severity, ...rest }
+    }
+    for (const [path, id, objectId] of pairs) {
+      assert.deepEqual(told(id), told(objectId))
+      assert.equal((told(id) as Values).kind, path)
+    }
+  })
+
+  it('goes by values that were not rounded, as what they are called does', async () => {
+    const patient = await newPatient()
+    const planId = await newPlan(patient)
+    ok(await patient.call('PUT', thresholdsOf(planId), { bmi: 'who' }))
+    const body = {
+      carePlanId: planId,
+      timestamp,
+      weight: 91.8,
+      weightUnit: 'kg',
+      height: 175,
+      heightUnit: 'cm',
+      age: 40,
+    }
+    const stored = ok(await patient.call('POST', 'procedure/bmi', body), 201)
+    assert.deepEqual([stored.bmi, stored.category], [30, 'pre-obese'])
+    assert.deepEqual(await alertsOf(patient), [])
+    ok(await patient.call('POST', 'procedure/bmi', { ...body, weight: 91.9 }), 201)
+    assert.equal((await alertsOf(patient)).length, 1)
   })
 
   it('goes by a person’s own limits, in their unit, and by the score that a plan watches', async () => {

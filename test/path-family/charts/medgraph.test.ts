@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
 import { ok, refusedAt } from '../../harness/clients/path-client.ts'
+import { assertShape, corpus } from '../../harness/corpus.ts'
 import { newPerson } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
@@ -11,9 +12,9 @@ interface Series {
   total: number
   returned: number
   sampling: { algorithm: string; points: number }
-  stats: { min: number; max: number; mean: number; last: number } | null
+  stats: { min: number; max: number; mean: number; last: { x: number; y: number } } | null
   points: { x: number; y: number }[]
-  bands: { code: string; from: number; to: number; severity: number }[]
+  bands: { code: string; from: number | null; to: number | null; severity: number }[]
 }
 
 const start = Date.UTC(2025, 0, 1)
@@ -51,26 +52,34 @@ describe('the graph of an EHR', () => {
       systolic.points,
       [118, 131, 184, 126].map((y, i) => ({ x: start + i * HOUR, y })),
     )
-    assert.deepEqual(systolic.stats, { min: 118, max: 184, mean: 139.75, last: 126 })
+    assert.deepEqual(systolic.stats, {
+      ...{ min: 118, max: 184, mean: 139.75 },
+      last: { x: start + 3 * HOUR, y: 126 },
+    })
     assert.equal(diastolic.points[0].y, 75.0062)
     assert.deepEqual(
-      [systolic.total, systolic.returned, systolic.sampling, systolic.code, systolic.unitLabel],
+      [systolic.total, systolic.returned, systolic.sampling, systolic.code.code, systolic.unitLabel],
       [4, 4, { algorithm: 'none', points: 4 }, '8480-6', 'mmHg'],
     )
     assert.deepEqual(
       systolic.bands.map(({ code, from, to }: Series['bands'][0]) => [code, from, to]),
       [
-        ['optimal', 40, 120],
+        ['optimal', null, 120],
         ['normal', 120, 130],
         ['high-normal', 130, 140],
         ['grade1', 140, 160],
         ['grade2', 160, 180],
-        ['grade3', 180, 300],
+        ['grade3', 180, null],
       ],
     )
     const [axis, ...others] = axes
     assert.deepEqual([axis.id, axis.label, axis.unit, others], ['pressure', 'Blood pressure', 'mm[Hg]', []])
     assert.ok(axis.min < 75 && axis.min > 0 && axis.max > 184 && axis.max < 300)
+  })
+
+  it('has the shape that is prescribed', async function () {
+    const example = corpus<{ series: object[] }>(this, 'vectors/medgraph-example.json')
+    assertShape(await graph('?measures=bloodpressure'), example)
   })
 
   it('takes the bands of the plan’s thresholds, and tells alerts and events', async () => {
@@ -85,8 +94,8 @@ describe('the graph of an EHR', () => {
     ok(await patient.call('POST', `/med/${patient.ehrId}/event`, trip), 201)
     const { series, annotations } = await graph(`?from=${timestamp}&measures=bloodpressure.systolic`)
     assert.deepEqual(series[0].bands, [
-      { code: 'normal', label: 'Normal', from: 40, to: 127.5105, severity: 0 },
-      { code: 'high', label: 'High', from: 127.5105, to: 300, severity: 2 },
+      { code: 'normal', label: 'Normal', from: null, to: 127.5105, severity: 0 },
+      { code: 'high', label: 'High', from: 127.5105, to: null, severity: 2 },
     ])
     assert.deepEqual(annotations.map(({ kind, x, xEnd, label }: Values) => [kind, x, xEnd, label]).sort(), [
       ['alert', start + 9 * HOUR, null, 'Blood pressure 140/90 mmHg: High'],
@@ -124,7 +133,7 @@ describe('the graph of an EHR', () => {
       assert.equal(one.total, total)
       assert.ok(one.returned <= most && one.returned > most - 3 && one.points.length === one.returned)
       assert.equal(one.sampling.algorithm, 'lttb')
-      assert.deepEqual([one.stats?.min, one.stats?.last], [40.5, 68])
+      assert.deepEqual([one.stats?.min, one.stats?.last.y], [40.5, 68])
       assert.ok(one.points.some(({ y }) => y === 40.5))
       const times = one.points.map(({ x }) => x)
       assert.deepEqual(

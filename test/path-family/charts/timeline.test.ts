@@ -9,6 +9,7 @@ import {
   type Patient,
 } from '../../harness/care/patients.ts'
 import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
+import { assertShape, corpus } from '../../harness/corpus.ts'
 import { newPerson } from '../../harness/people/people.ts'
 import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
 
@@ -25,7 +26,8 @@ interface Event {
   href: string | null
   compositionId: string | null
   values: object[]
-  code: string | null
+  code: { system: string; code: string } | null
+  severity: number | null
 }
 
 const at = (day: number, hour = 8) => new Date(Date.UTC(2025, 2, day, hour)).toISOString()
@@ -96,9 +98,22 @@ describe('the timeline of an EHR', () => {
     assert.ok(task?.end && task.end >= task.start)
     assert.equal(task?.summary, 'COMPLETED: Done')
     assert.deepEqual(weight?.values, [{ name: 'weight', value: 72.5748, unit: 'kg' }])
-    assert.deepEqual([weight?.code, plan?.compositionId], ['29463-7', null])
+    assert.deepEqual(
+      [weight?.code, plan?.compositionId],
+      [{ system: 'http://loinc.org', code: '29463-7' }, null],
+    )
+    assert.deepEqual([weight?.severity, of('bloodpressure').severity, of('alert').severity], [null, 5, 4])
     for (const { href } of [weight, plan, goal] as Event[]) ok(await patient.call('GET', href ?? ''))
     assert.equal(ok(await patient.call('GET', weight?.href ?? '')).id, weight?.compositionId)
+  })
+
+  it('has the shape that is prescribed', async function () {
+    const { page: _, ...example } = corpus<{ page: object }>(this, 'vectors/timeline-example.json')
+    // Codes have the words of who wrote them beside them, not those of their system.
+    const told = JSON.parse(
+      JSON.stringify(example, (name, value) => (name === 'display' ? undefined : value)),
+    )
+    assertShape(await show('?kinds=bloodpressure'), told)
   })
 
   it('is narrowed to a time, with what reaches into it, and to kinds', async () => {
@@ -172,6 +187,8 @@ describe('the timeline of an EHR', () => {
     ])
     assert.deepEqual(await refusedPlaces('kinds=shoes,alert,__proto__'), ['query.kinds', 'query.kinds'])
     const list = ok(await patient.call('GET', 'procedure/bloodpressure?limit=1')).page.next
+    const { next } = (await show('?limit=1')).page
+    refused(await patient.call('GET', `summary/timeline?order=asc&cursor=${next}`), 400, 'malformed-request')
     for (const cursor of [list, 'x', Buffer.from('["timeline","v",1,"a"]').toString('base64url')])
       refused(await patient.call('GET', `summary/timeline?cursor=${cursor}`), 400, 'malformed-request')
   })

@@ -57,7 +57,7 @@ describe('the page that shows a patient who looked at their record', () => {
       '<b>Nurse</b> & "Ann" care plan: changed – refused path family',
       '<b>Nurse</b> & "Ann" care plan: looked for path family',
     ])
-    await page.click('text=Show what I did myself too')
+    await page.click('text=Show my own accesses, too')
     const all = await rows()
     assert.ok(all.length > shown.length && all.includes('You care plan: added path family'), all.join('\n'))
     assert.deepEqual(faults, [])
@@ -119,7 +119,7 @@ describe('the page that shows a patient who looked at their record', () => {
     for (let i = 0; i < 101; i++) ok(await other.call('GET', 'careplan'))
     const headers = { Authorization: `Bearer ${other.authToken}` }
     const nobody = await request().get('/ehr/audit').set(headers).expect(200)
-    assert.match(nobody.text, /Nobody, in the time/)
+    assert.match(nobody.text, /Nobody in the period/)
     const first = await request().get('/ehr/audit?own=true').set(headers).expect(200)
     assert.equal(first.text.match(/<tr>\s*<td>/g)?.length, 100)
     const next = /rel="next" href="(audit[^"]+)"/.exec(first.text)?.[1]?.replaceAll(/&#38;|&amp;/g, '&')

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { MEASUREMENTS } from '../../../records/kinds.ts'
+import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
 import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
-import { validMeasurement } from '../../harness/care/random-measurements.ts'
+import { validMeasurement } from '../../harness/care/samples/random-measurements.ts'
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { ok, refused } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
@@ -29,12 +30,13 @@ describe('a batch of measurements', () => {
     who.call('POST', `/ehr/${patient.ehrId}/procedure/batch`, { items }, headers)
   const inPlan = (items: Item[]) => items.map((item) => ({ carePlanId, ...item }))
 
-  it('stores each kind as its own operation does: same record, history and audit', async () => {
+  const oneOfEach = fc.tuple(...MEASUREMENTS.map(validMeasurement))
+  it('stores each kind as its own operation does: same record, history and audit', () =>
+    fc.assert(fc.asyncProperty(oneOfEach, storedLikeAlone), { numRuns: 1, endOnFailure: true }))
+
+  async function storedLikeAlone(bodies: Item[]): Promise<void> {
     const since = new Date()
-    const some = MEASUREMENTS.map((kind) => ({
-      kind,
-      body: fc.sample(validMeasurement(kind), { numRuns: 1, seed: 20 })[0] ?? {},
-    }))
+    const some = bodies.map((body, i) => ({ kind: MEASUREMENTS[i] as MeasurementKind, body }))
     const sent = inPlan(some.map(({ kind, body }) => ({ ...body, kind: kind.path })))
     const answer = ok(await send(sent))
     assert.deepEqual([answer.stored, answer.known, answer.refused], [sent.length, 0, 0])
@@ -53,7 +55,7 @@ describe('a batch of measurements', () => {
       const found = await classesOf(patient).get(kind.name, id).expect(200)
       assert.equal(found.body.carePlanId, carePlanId)
     }
-  })
+  }
 
   it('answers each on its own, naming all that is wrong with it', async () => {
     const other = await newPatient()
@@ -65,6 +67,7 @@ describe('a batch of measurements', () => {
           rate(61),
           rate(1000, { heartRateUnit: 'C', timestamp: '1899-12-31T23:59:59Z' }),
           rate(62, { kind: 'pulse' }),
+          rate(62, { kind: ['heartrate'] }),
           rate(63, { timestamp: '2026-03-01T08:30:00', surprise: 1 }),
           rate(230),
           {
@@ -90,15 +93,16 @@ describe('a batch of measurements', () => {
       'stored',
       'refused, rule-violated, body.items.1.timestamp range, body.items.1.heartRateUnit unit',
       'refused, invalid-input, body.items.2.kind enum',
-      'refused, invalid-input, body.items.3.surprise unknown, body.items.3.timestamp format',
+      'refused, invalid-input, body.items.3.kind enum',
+      'refused, invalid-input, body.items.4.surprise unknown, body.items.4.timestamp format',
       'stored',
-      'refused, rule-violated, body.items.5.diastolic order',
-      'refused, rule-violated, body.items.6.carePlanId closed',
-      'refused, not-found, body.items.7.carePlanId not-found',
-      'refused, invalid-input, body.items.8.ehrId unknown',
-      'refused, invalid-input, body.items.9.kind required',
+      'refused, rule-violated, body.items.6.diastolic order',
+      'refused, rule-violated, body.items.7.carePlanId closed',
+      'refused, not-found, body.items.8.carePlanId not-found',
+      'refused, invalid-input, body.items.9.ehrId unknown',
+      'refused, invalid-input, body.items.10.kind required',
     ])
-    assert.equal(answer.items[4].warnings[0].code, 'unusual')
+    assert.equal(answer.items[5].warnings[0].code, 'unusual')
     assert.equal(ok(await other.call('GET', `/ehr/${other.ehrId}/procedure/heartrate`)).items.length, 0)
   })
 
@@ -135,6 +139,37 @@ describe('a batch of measurements', () => {
       })
       .expect(201)
     assert.deepEqual(statuses(ok(await send(inPlan([rate(77), rate(78)])))), ['known', 'known'])
+  })
+
+  it('makes an alert with each that lies outside of its plan’s thresholds, and once', async () => {
+    const own = await newPatient()
+    const [watched, other] = [await newPlan(own), await newPlan(own)]
+    const limits = {
+      heartrate: { heartRateHigh: 100, unit: '/min' },
+      bodyweight: { weightLow: 60, unit: 'kg' },
+    }
+    ok(await own.call('PUT', `careplan/${watched}/thresholds`, limits))
+    const weight = { kind: 'bodyweight', timestamp, weight: 55, weightUnit: 'kg', carePlanId: watched }
+    const items = [
+      ...[99, 101, 101, 1000, 102].map((heartRate) => ({ ...rate(heartRate), carePlanId: watched })),
+      { ...rate(103), carePlanId: other },
+      weight,
+    ]
+    const sent = () => own.call('POST', `/ehr/${own.ehrId}/procedure/batch`, { items })
+    const first = ok(await sent())
+    assert.deepEqual(statuses(first), ['stored', 'stored', 'known', 'refused', 'stored', 'stored', 'stored'])
+    const alerts = async () =>
+      ok(await own.call('GET', `/med/${own.ehrId}/event?type=measurement-alert`)).items.map(
+        ({ id, carePlanId, data }: Item) => [id, carePlanId, (data as Item).kind],
+      )
+    const expected = [
+      [first.items[1].id, watched, 'heartrate'],
+      [first.items[4].id, watched, 'heartrate'],
+      [first.items[6].id, watched, 'bodyweight'],
+    ]
+    assert.deepEqual((await alerts()).sort(), expected.sort())
+    assert.equal(ok(await sent()).known, 6)
+    assert.equal((await alerts()).length, 3)
   })
 
   it('stores once what comes twice at the same time, and what a repeated request brings', async () => {

@@ -90,12 +90,12 @@ describe('measurements', () => {
   })
 
   it('say what follows from them', async () => {
-    const { bmi, category, calculation } = await store('bmi', {
+    const { bmi, category, method } = await store('bmi', {
       ...{ weight: 72.5, weightUnit: 'kg', height: 1.78, heightUnit: 'm', age: 44 },
     })
-    assert.deepEqual([bmi, category, calculation], [22.9, 'normal', 'calculated'])
+    assert.deepEqual([bmi, category, method], [22.9, 'normal', 'calculated'])
     const device = await store('bmi', { bmi: 31.26 })
-    assert.deepEqual([device.bmi, device.category, device.calculation], [31.3, null, 'device'])
+    assert.deepEqual([device.bmi, device.category, device.method], [31.3, null, 'device'])
     for (const [temperature, temperatureUnit, celsius, band] of [
       [98.6, 'F', 37, 'normal'],
       [37.5, 'Cel', 37.5, 'elevated'],

@@ -138,11 +138,7 @@ describe('questionnaires', () => {
       const object = kind === 'acq' ? { acqVersion: 5 } : {}
       refused(await send(kind, { ...path, ...body, ...score }), 400, 'invalid-input')
       const sent = { carePlanId, timestamp: moment(timestamp), ...object, ...body }
-      assertError(
-        await byClass(patient).post(name, { ...sent, ...score }),
-        142,
-        /is not for the client to set/,
-      )
+      assertError(await byClass(patient).post(name, { ...sent, ...score }), 142, /must not be set by clients/)
       const { objectId } = (await byClass(patient).post(name, sent).expect(201)).body
       assertError(await byClass(patient).put(name, objectId, score), 142, /may not be changed/)
     }
@@ -197,7 +193,7 @@ describe('questionnaires', () => {
     assertError(
       await post('Acq', { ...place, acqVersion: 6, answers: full(5) }),
       142,
-      /answers must hold 6 items/,
+      /answers must contain 6 items/,
     )
     assertError(await post('Hads', place), 141, 'Missing required properties: answers')
     assertError(

@@ -6,7 +6,7 @@ import {
   acqViolations,
   fev1Item,
   relieverItem,
-} from '../../../records/measurements/calculations/acq.ts'
+} from '../../../records/measurements/calculations/scores/acq.ts'
 import type { AcqResult } from '../../../schemas/acq.ts'
 import { corpus } from '../../harness/corpus.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { dsmq, SCALES } from '../../../records/measurements/calculations/dsmq.ts'
+import { dsmq, SCALES } from '../../../records/measurements/calculations/scores/dsmq.ts'
 import { corpus } from '../../harness/corpus.ts'
 
 type Items = (number | 'NR' | null)[]

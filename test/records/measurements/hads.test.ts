@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
-import { hads, hadsAnswers } from '../../../records/measurements/calculations/hads.ts'
+import { hads, hadsAnswers } from '../../../records/measurements/calculations/scores/hads.ts'
 import { corpus } from '../../harness/corpus.ts'
 
 type Items = (number | null)[]

@@ -17,23 +17,35 @@ describe('records/group', () => {
     return { groups, written, end }
   }
 
-  it('writes together what arrives while a write is under way, and answers each with its own group', async () => {
+  it('writes together what arrives at once, and while a write is under way, and answers each with its own group', async () => {
     const { groups, written, end } = held(10)
     const done: string[] = []
     const add = (name: string, ...items: number[]) => groups.add(items).then(() => done.push(name))
-    const all = [add('a', 1), add('b', 2, 3), add('c', 4)]
-    assert.deepEqual(written, [[1]])
+    const all = [add('a', 1), add('b', 2)]
+    await new Promise(setImmediate)
+    all.push(add('c', 3, 4), add('d', 5))
+    assert.deepEqual(written, [[1, 2]])
     await end()
-    assert.deepEqual([written, done], [[[1], [2, 3, 4]], ['a']])
+    assert.deepEqual(
+      [written, done],
+      [
+        [
+          [1, 2],
+          [3, 4, 5],
+        ],
+        ['a', 'b'],
+      ],
+    )
     await end()
     await Promise.all(all)
-    assert.deepEqual(done, ['a', 'b', 'c'])
+    assert.deepEqual(done, ['a', 'b', 'c', 'd'])
   })
 
   it('fails those whose group failed, and goes on with the next', async () => {
     const { groups, written, end } = held(1)
     const first = assert.rejects(groups.add([1]), /away/)
     const second = groups.add([2])
+    await new Promise(setImmediate)
     await end(new Error('away'))
     await first
     await end()
@@ -46,6 +58,7 @@ describe('records/group', () => {
     await groups.idle()
     const added = groups.add([1])
     const idle = groups.idle().then(() => 'idle')
+    await new Promise(setImmediate)
     assert.equal(await Promise.race([idle, new Promise((resolve) => setImmediate(resolve, 'busy'))]), 'busy')
     await end()
     assert.equal(await idle, 'idle')

@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import { MongoClient } from 'mongodb'
 import { type Access, entriesOf, openAudit } from '../../../records/store/audit/trail.ts'
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
+import { UnderWay } from '../../../records/store/steps/under-way.ts'
 import { type Config, readConfig } from '../../../server/config/config.ts'
 import { type Database, openDatabase } from '../../../server/database/database.ts'
 import { openRecords } from '../../../server/records.ts'
@@ -89,7 +90,8 @@ describe('the audit of a service that has stopped', function suite() {
     await inDatabase(async (client) => {
       await write(client, () => new Date(Date.now() - 40 * 86_400_000))
       await write(client)
-      const opened = { client, db: client.db() }
+      const database = { client, db: client.db() }
+      const opened = { ...database, underWay: new UnderWay(database, [], false) }
       const records = await openRecords(
         opened,
         { ...config, auditDays: 30 },

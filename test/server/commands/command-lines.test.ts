@@ -14,7 +14,7 @@ describe('the command lines', () => {
   })
 
   it('of the commands say how they are used', async () => {
-    const commands = ['admin', 'audit', 'import', 'openapi'].map((name) => `server/commands/${name}`)
+    const commands = ['admin', 'audit', 'import', 'move', 'openapi'].map((name) => `server/commands/${name}`)
     const files = [...commands, 'bench/bench', 'bench/embedded-mongo'].map((name) => `dist/${name}.js`)
     const scripts = ['scripts/test.mjs', 'packages/embedded-mongo/bin/embedded-mongo.js']
     for (const command of [...files, ...scripts]) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ServiceProcess, startProcess, stopProcess } from '../../harness/service/process.ts'
+import { config } from '../../harness/service/service.ts'
 import { found } from '../../harness/until.ts'
 
 describe('the open test environment', function suite() {
@@ -89,17 +90,11 @@ describe('the open test environment', function suite() {
   })
 
   it('never shares a database with the main service', async () => {
-    const main = await startProcess()
-    await main.ready
-    await stopProcess(main)
-    const onMain = await startProcess({ DATA_DIR: main.dataDir }, '--open')
+    const onMain = await startProcess({ MONGODB_URI: config.mongodbUri }, '--open')
     assert.equal(await onMain.ended, 1)
     assert.match(onMain.output(), /main database/)
-
-    const other = await startProcess({}, '--open')
-    await other.ready
-    await stopProcess(other)
-    const onOpen = await startProcess({ DATA_DIR: other.dataDir })
+    await stopProcess(open)
+    const onOpen = await startProcess({ DATA_DIR: open.dataDir })
     assert.equal(await onOpen.ended, 1)
     assert.match(onOpen.output(), /open-test database/)
   })

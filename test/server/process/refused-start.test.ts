@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
-import { type FaultyMongo, startFaultyMongo } from '../../harness/faulty-mongo/faulty-mongo.ts'
 import { databaseUri } from '../../harness/run.ts'
 import { freePort } from '../../harness/service/port.ts'
 import { newDataDir, startProcess } from '../../harness/service/process.ts'
@@ -32,58 +30,12 @@ describe('a start that is refused', function suite() {
     assert.match(service.output(), /already holds data that this service did not create/)
   })
 
-  it('says that its port is taken', async () => {
-    const other = createServer()
-    const PORT = String(await freePort())
-    await new Promise<void>((resolve) => other.listen(Number(PORT), '127.0.0.1', resolve))
-    const service = await startProcess({ PORT })
-    assert.equal(await service.ended, 1)
-    other.close()
-    assert.match(
-      service.output(),
-      new RegExp(`did not start: PORT ${PORT} is taken by another program: end that`),
-    )
-  })
-
   it('says that there is no database', async () => {
     const service = await startProcess({
       MONGODB_URI: `mongodb://127.0.0.1:${await freePort()}/records?serverSelectionTimeoutMS=500`,
     })
     assert.equal(await service.ended, 1)
     assert.match(service.output(), /did not start: .*ECONNREFUSED/)
-  })
-
-  describe('by what the database is', () => {
-    let faulty: FaultyMongo
-    before(async () => {
-      faulty = await startFaultyMongo(databaseUri(''))
-    })
-    after(() => faulty.close())
-
-    async function refusal(): Promise<string> {
-      const service = await startProcess({ MONGODB_URI: `${faulty.uri}/refused` })
-      assert.equal(await service.ended, 1)
-      return service.output()
-    }
-
-    it('says that it is a server on its own', async () => {
-      const { greeting } = faulty
-      faulty.greeting = ({ setName, hosts, primary, me, ...answer }) => answer
-      assert.match(
-        await refusal(),
-        /^The service did not start: .* knows no transactions; use a replica set\n$/,
-      )
-      faulty.greeting = greeting
-    })
-
-    it('says that it is too old', async () => {
-      faulty.fault = ({ buildInfo }) =>
-        buildInfo ? { change: (it) => ({ ...it, version: '6.0.14' }) } : undefined
-      assert.match(
-        await refusal(),
-        /^The service did not start: .* of version 6\.0\.14; use 7\.0 or later\n$/,
-      )
-    })
   })
 
   it('says that the native bcrypt is missing', async () => {

@@ -59,6 +59,6 @@ describe('the service as a process that says all that it does', () => {
     assert.ok(engine, 'the engine is a process of its own')
     process.kill(Number(engine), 'SIGKILL')
     assert.equal(await service.ended, 1)
-    assert.match(service.output(), /embedded database has ended/)
+    assert.match(service.output(), /embedded database has stopped/)
   })
 })

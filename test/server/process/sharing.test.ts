@@ -36,9 +36,11 @@ describe('a service that has its place', () => {
   })
 
   it('keeps its port: another one says that it is taken, and leaves no engine behind', async () => {
-    const second = await startProcess({ PORT: new URL(service.url).port })
+    const PORT = new URL(service.url).port
+    const second = await startProcess({ PORT })
     assert.equal(await second.ended, 1)
-    assert.match(second.output(), /PORT \d+ is taken by another program/)
+    const told = `did not start: PORT ${PORT} is in use by another program: stop it, or`
+    assert.ok(second.output().includes(told), second.output())
     assert.equal(await holders(second.dataDir), '')
   })
 

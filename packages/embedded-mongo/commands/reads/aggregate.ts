@@ -4,7 +4,6 @@ import { checkPipeline, compilePipeline } from '../../language/aggregation/pipel
 import type { Documents, Foreign } from '../../language/aggregation/stage.ts'
 import { checkNamespace } from '../../storage/collections/catalog.ts'
 import type { Match } from '../../storage/collections/records.ts'
-import { splitPipeline } from '../../storage/queries/pipeline-head.ts'
 import { find, prepare, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
@@ -12,6 +11,7 @@ import { PAUSE, type Step } from '../../values/steps.ts'
 import { encode, integer, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, cursorReply } from '../context.ts'
 import { explainCommand } from './explain.ts'
+import { splitPipeline } from './pipeline-head.ts'
 import { countMatches, encoded, FIRST_BATCH, goneCheck } from './reads.ts'
 
 export const aggregate: Command = {

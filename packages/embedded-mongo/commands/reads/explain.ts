@@ -1,12 +1,15 @@
 /** explain: the plan of a command, and what running it looks at. */
 import type { Document } from 'bson'
-import { splitPipeline } from '../../storage/queries/pipeline-head.ts'
+import { coveredRows, coverOf } from '../../storage/queries/covered.ts'
 import type { Plan } from '../../storage/queries/planner.ts'
 import { type Examined, find, prepare, type Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
-import { eachItem } from '../../values/steps.ts'
+import { headOf, type Run } from '../../values/raw.ts'
+import { eachItem, type Step } from '../../values/steps.ts'
 import { integer, isObject } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
+import { splitPipeline } from './pipeline-head.ts'
+import { wholes } from './reads.ts'
 
 const explainable = 'find aggregate count distinct update delete findAndModify findandmodify'.split(' ')
 
@@ -35,13 +38,14 @@ export const explain: Command = {
   },
 }
 
-const scanStage = ({ index, reverse, branches, merged }: Plan): Document => {
+const scanStage = ({ index, reverse, branches, merged }: Plan, isCovered = false): Document => {
   const direction = reverse ? 'backward' : 'forward'
-  if (branches) return { stage: 'OR', inputStages: branches.map(scanStage) }
+  if (branches) return { stage: 'OR', inputStages: branches.map((branch) => scanStage(branch)) }
   if (!index) return { stage: 'COLLSCAN', direction }
   const { name: indexName, multikey: isMultiKey, spec } = index
   const scan = { stage: 'IXSCAN', keyPattern: spec.key, indexName, isMultiKey, direction }
-  return { stage: 'FETCH', inputStage: merged ? { stage: 'SORT_MERGE', inputStage: scan } : scan }
+  const stage = isCovered ? 'PROJECTION_COVERED' : 'FETCH'
+  return { stage, inputStage: merged ? { stage: 'SORT_MERGE', inputStage: scan } : scan }
 }
 
 /** Plans the query and, unless only the plan is wanted, runs it to count what it looks at. */
@@ -55,7 +59,8 @@ export const explainCommand = async (
   if (!collection) return { queryPlanner: { namespace: ns, winningPlan: { stage: 'EOF' } }, ok: 1 }
   const query = { ...explained(inner, name), pace: context.pace }
   const prepared = prepare(collection, query)
-  const scan = scanStage(prepared.plan)
+  const reader = name === 'find' ? coverOf(prepared.plan, inner.projection) : undefined
+  const scan = scanStage(prepared.plan, reader !== undefined)
   const winningPlan = prepared.plan.ordered
     ? scan
     : { stage: 'SORT', sortPattern: query.sort, inputStage: scan }
@@ -63,8 +68,12 @@ export const explainCommand = async (
   if (verbosity === 'queryPlanner') return { queryPlanner, ok: 1 }
   const examined: Examined = { keys: 0, documents: 0 }
   let nReturned = 0
-  await eachItem(find(context.view, collection, query, prepared, examined), context.pace, () => {
-    nReturned++
+  const whole = wholes(prepared, undefined)
+  const found: Iterable<Step<unknown>> = reader
+    ? coveredRows(context.view, collection, query, { ...prepared, reader, whole }, examined)
+    : find(context.view, collection, query, prepared, examined)
+  await eachItem(found, context.pace, (one) => {
+    nReturned += reader ? headOf(one as Run).count : 1
   })
   const executionStats = {
     nReturned,

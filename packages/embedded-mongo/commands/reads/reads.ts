@@ -1,13 +1,15 @@
 /** find, getMore, killCursors, count, distinct. */
 import type { Document, Long } from 'bson'
-import { compileProjection, type ProjectionOptions } from '../../language/results/projection.ts'
+import { compileProjection, type ProjectionOptions, wholeFields } from '../../language/results/projection.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import { encodeKey } from '../../storage/collections/key-codec.ts'
 import { countRecords, type Match } from '../../storage/collections/records.ts'
-import { countKeys, find, prepare, type Query } from '../../storage/queries/query.ts'
+import { coveredRows, coverOf } from '../../storage/queries/covered.ts'
+import { countKeys, find, type Prepared, prepare, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
+import { keepFields } from '../../values/raw.ts'
 import { eachItem, PAUSE, type Step } from '../../values/steps.ts'
 import { bsonType, encode, integer, isNullish, isNumeric, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, cursorReply, target } from '../context.ts'
@@ -41,21 +43,50 @@ const findCommand: Command = {
       if (truthy(command[name])) fail(115, `find option ${name} is not supported by this engine`)
     const { ns, collection } = target(context, 'find')
     const query = queryOf(context, command.filter)
-    const project = compileProjection(command.projection, projectionOptions(context, collection, query))
-    const size =
+    const options = projectionOptions(context, collection, query)
+    const project = projection(command.projection, options)
+    const asked =
       command.batchSize === undefined ? FIRST_BATCH : integer(command.batchSize, 'batchSize', FIRST_BATCH)
-    const documents = encoded(find(view, collection, query), project)
+    const prepared = collection && prepare(collection, query)
+    const reader = prepared && coverOf(prepared.plan, command.projection)
+    const documents = reader
+      ? coveredRows(view, collection as Collection, query, {
+          ...prepared,
+          reader,
+          whole: wholes(prepared, project),
+        })
+      : encoded(find(view, collection, query, prepared), project)
     const source = { ns, documents, pace, owner, gone: goneCheck(context, collection) }
+    // A batch that takes all of the limit asks for one more, and so learns that nothing is left to open a cursor for.
+    const { limit = 0 } = query
+    const size = limit > 0 && asked >= limit ? limit + 1 : asked
     return cursorReply(await engine.cursors.start(source, size, truthy(command.singleBatch)), 'firstBatch')
   },
 }
 
+/** What is answered of a document that its key does not tell. */
+export const wholes =
+  ({ test }: Prepared, project: Projecting = ({ bytes }) => bytes) =>
+  (match: Match): Buffer | undefined =>
+    test(match.document) ? project(match) : undefined
+
+type Projecting = (match: Match) => Buffer
+
+/** What is answered of a document, encoded: its fields as they lie there, unless something is computed. */
+const projection = (spec: unknown, options: ProjectionOptions): Projecting | undefined => {
+  const project = compileProjection(spec, options)
+  if (!project) return undefined
+  const whole = wholeFields(spec)
+  if (!whole) return ({ document }) => encode(project(document))
+  const names = whole.names.map((name) => Buffer.from(name))
+  return ({ bytes }) => keepFields(bytes, names, whole.dropped)
+}
+
 export function* encoded(
   matches: Iterable<Step<Match>>,
-  project?: (document: Document) => Document,
+  project: Projecting = ({ bytes }) => bytes,
 ): Iterable<Step<Buffer>> {
-  for (const match of matches)
-    yield match === PAUSE ? PAUSE : project ? encode(project(match.document)) : match.bytes
+  for (const match of matches) yield match === PAUSE ? PAUSE : project(match)
 }
 
 /** What a projection knows of the query that it belongs to. */

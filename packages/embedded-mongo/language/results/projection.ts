@@ -60,6 +60,27 @@ export const compileProjection = (spec: unknown, options: ProjectionOptions = {}
     compute(walk(document, tree.root, inclusive, document) as Document, tree.root, document)
 }
 
+/** A projection that keeps some fields as they are, or drops them, and does nothing else. */
+interface WholeFields {
+  names: string[]
+  dropped: boolean
+}
+
+/** undefined: it does more than that. */
+export const wholeFields = (spec: unknown): WholeFields | undefined => {
+  if (!isObject(spec)) return undefined
+  const { _id: id, ...others } = spec
+  const asked = Object.entries(others)
+  const dropped = asked.length > 0 ? !truthy(asked[0]?.[1]) : !truthy(id)
+  const isPlain = (value: unknown) => typeof value === 'boolean' || isNumeric(value)
+  const isWhole = ([name, value]: [string, unknown]) =>
+    isPlain(value) && truthy(value) !== dropped && !name.includes('.')
+  if (!asked.every(isWhole) || !(id === undefined || isPlain(id))) return undefined
+  if (asked.length === 0 && id === undefined) return undefined
+  const namesId = dropped ? id !== undefined && !truthy(id) : id === undefined || truthy(id)
+  return { names: [...(namesId ? ['_id'] : []), ...asked.map(([name]) => name)], dropped }
+}
+
 /** Computes fields and leaves the others as they are. */
 export const compileAddition = (spec: Document, options: ExpressionOptions): Project => {
   const root = branch()

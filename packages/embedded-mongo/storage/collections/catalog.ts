@@ -34,7 +34,7 @@ export const inSpace = (space: number, rest: Buffer): Buffer => spaceKey(space, 
 const definitionKey = (ns: string): Buffer => spaceKey(0, `c${ns}`)
 const counterKey = spaceKey(0, 'next space')
 
-type Flag = 'multikey' | 'cut' | `array${number}`
+type Flag = 'multikey' | 'cut' | `array${number}` | `loss${number}`
 
 const flagKey = (index: Index, flag: Flag): Buffer => spaceKey(0, `f${flag} ${index.space}`)
 
@@ -48,6 +48,12 @@ export const raiseFlag = (view: WritableView, index: Index, flag: 'multikey' | '
 export const noteArray = (view: WritableView, index: Index, component: number): void => {
   index.arrays?.add(component)
   note(view, index, `array${component}`)
+}
+
+/** The same, of a component of which a key does not give its value back. */
+export const noteLoss = (view: WritableView, index: Index, component: number): void => {
+  index.losses?.add(component)
+  note(view, index, `loss${component}`)
 }
 
 const note = (view: WritableView, index: Index, flag: Flag): void => {
@@ -166,10 +172,11 @@ const toStored = ({ ns, db, name, uuid, options, space, indexes }: Collection): 
   uuid,
   options,
   space,
-  indexes: indexes.map(({ spec, space, ready, arrays }) => ({
+  indexes: indexes.map(({ spec, space, ready, arrays, losses }) => ({
     spec,
     space,
     ...(arrays && { tracksArrays: true }),
+    ...(losses && { tracksLosses: true }),
     ...(!ready && { building: true }),
   })),
 })
@@ -182,13 +189,16 @@ const fromStored = (view: View, stored: Document): Collection => ({
   options: stored.options,
   space: toNumber(stored.space),
   version: 0,
-  indexes: (stored.indexes as Document[]).map(({ spec, space, tracksArrays, building }) => {
-    const index = buildIndex(spec, toNumber(space), tracksArrays === true)
+  indexes: (stored.indexes as Document[]).map(({ spec, space, tracksArrays, tracksLosses, building }) => {
+    const tracks = { tracksArrays: tracksArrays === true, tracksLosses: tracksLosses === true }
+    const index = buildIndex(spec, toNumber(space), tracks)
     index.ready = building !== true
     for (const flag of ['multikey', 'cut'] as const)
       index[flag] = view.get(flagKey(index, flag)) !== undefined
-    for (const component of index.fields.keys())
+    for (const component of index.fields.keys()) {
       if (view.get(flagKey(index, `array${component}`))) index.arrays?.add(component)
+      if (view.get(flagKey(index, `loss${component}`))) index.losses?.add(component)
+    }
     return index
   }),
 })

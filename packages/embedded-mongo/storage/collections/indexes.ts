@@ -25,6 +25,8 @@ export interface Index {
   multikey: boolean
   /** The components in which arrays have been met; undefined: nobody has kept track. */
   readonly arrays: Set<number> | undefined
+  /** The components of which some key does not give its value back; undefined: nobody has kept track. */
+  readonly losses: Set<number> | undefined
   /** Some key was too long and was cut: its order cannot be trusted. */
   cut: boolean
 }
@@ -124,7 +126,11 @@ const checkIndexKey = (field: string, kind: unknown): void => {
   if (field.startsWith('$')) fail(67, `Index key contains an illegal field name: field name starts with '$'.`)
 }
 
-export const buildIndex = (spec: Document, space: number, tracksArrays = true): Index => ({
+export const buildIndex = (
+  spec: Document,
+  space: number,
+  { tracksArrays = true, tracksLosses = true } = {},
+): Index => ({
   spec,
   name: spec.name,
   fields: Object.keys(spec.key),
@@ -137,12 +143,17 @@ export const buildIndex = (spec: Document, space: number, tracksArrays = true): 
   ready: true,
   multikey: false,
   arrays: tracksArrays ? new Set() : undefined,
+  losses: tracksLosses ? new Set() : undefined,
   cut: false,
 })
 
 /** Whether a document may have several keys because of this component. */
 export const mayHoldArrays = ({ multikey, arrays }: Index, component: number): boolean =>
   multikey && (arrays?.has(component) ?? true)
+
+/** Whether the keys say what the values of this component are, but for null, which may be a missing one. */
+export const tellsValues = (index: Index, component: number): boolean =>
+  !index.cut && index.losses?.has(component) === false && !mayHoldArrays(index, component)
 
 const sameKey = (a: Document, b: Document): boolean =>
   JSON.stringify(Object.entries(a.key).map(([field, kind]) => [field, toNumber(kind)])) ===

@@ -1,4 +1,4 @@
-/** Index keys: bytes whose order is the order of BSON values. Nothing outside this file knows how they look. */
+/** Index keys: bytes whose order is the order of BSON values. Only key-reader.ts knows, too, how they look. */
 import { createHash } from 'node:crypto'
 import type { Binary, Document, ObjectId, Timestamp } from 'bson'
 import { type Collation, numberParts, typeOrder } from '../../values/compare.ts'

@@ -5,9 +5,10 @@ import { CommandError } from '../../values/errors.ts'
 import type { Pace } from '../../values/steps.ts'
 import { bsonType, decode, get } from '../../values/values.ts'
 import type { Entry, View, WritableView } from '../disk/overlay.ts'
-import { type Collection, inSpace, noteArray, raiseFlag, spaceBounds } from './catalog.ts'
+import { type Collection, inSpace, noteArray, noteLoss, raiseFlag, spaceBounds } from './catalog.ts'
 import { type Index, indexKeys } from './indexes.ts'
 import { after } from './key-codec.ts'
+import { isKept } from './key-reader.ts'
 
 const ID_BYTES = 6
 const nothing = Buffer.alloc(0)
@@ -33,20 +34,25 @@ export function* scanRecords(view: View, collection: Collection, reverse = false
   for (const { key, value } of view.range(low, high, reverse)) yield { id: key.subarray(4), bytes: value }
 }
 
-/** The record ids under an index entry range; a multikey index may name one more than once. */
+/** The entries of an index in a range: only those of a unique one hold something beside their keys. */
 export function* scanIndex(
   view: View,
-  index: Index,
+  { unique }: Pick<Index, 'unique'>,
   low: Buffer,
   high: Buffer,
   reverse = false,
-): Iterable<Buffer> {
-  for (const entry of view.range(low, high, reverse)) yield recordIdOf(index, entry)
+  expected?: number,
+): Iterable<Entry> {
+  if (unique) yield* view.range(low, high, reverse, expected)
+  else for (const key of view.keys(low, high, reverse, expected)) yield { key, value: nothing }
 }
 
-/** The record that an index entry leads to. */
+/** The record that an index entry leads to; a multikey index may name one more than once. */
 export const recordIdOf = ({ unique }: Pick<Index, 'unique'>, { key, value }: Entry): Buffer =>
-  unique ? value : key.subarray(key.length - ID_BYTES)
+  unique ? value : idIn(key)
+
+/** The record that a key names, unless its index is a unique one. */
+export const idIn = (key: Buffer): Buffer => key.subarray(key.length - ID_BYTES)
 
 /** Ids only grow while the process lives, so that natural order is the order of insertion. */
 export class RecordIds {
@@ -81,6 +87,8 @@ const entriesOf = (index: Index, view: WritableView, document: Document): EntryC
   if (arrays.size > 0) raiseFlag(view, index, 'multikey')
   return keys.map(({ bytes, cut }, i) => {
     if (cut) raiseFlag(view, index, 'cut')
+    for (const [component, value] of (values[i] as unknown[]).entries())
+      if (!isKept(value, index.collation)) noteLoss(view, index, component)
     return { index, key: inSpace(index.space, bytes), values: values[i] as unknown[] }
   })
 }

@@ -10,6 +10,8 @@ export interface View {
   get(key: Buffer): Buffer | undefined
   /** Entries with low <= key < high, in key order or its reverse. @param expected how many will do, as a rule */
   range(low: Buffer, high: Buffer, reverse?: boolean, expected?: number): Iterable<Entry>
+  /** Their keys alone, which takes a third of the time. */
+  keys(low: Buffer, high: Buffer, reverse?: boolean, expected?: number): Iterable<Buffer>
   /** How many entries there are with low <= key < high. */
   count(low: Buffer, high: Buffer): number
 }
@@ -25,10 +27,21 @@ interface Change {
   value: Buffer | undefined
 }
 
+/** The changes in one space, by their keys as latin1. */
+interface Space {
+  changes: Map<string, Change>
+  sorted: string[] | undefined
+}
+
+const set = (space: Space, name: string, change: Change): void => {
+  if (!space.changes.has(name)) space.sorted = undefined
+  space.changes.set(name, change)
+}
+
 /** Changes in memory over a view beneath; the view beneath is not touched until someone applies them. */
 export class Overlay implements WritableView {
   readonly #below: View
-  readonly #spaces = new Map<string, { changes: Map<string, Change>; sorted: string[] | undefined }>()
+  readonly #spaces = new Map<string, Space>()
 
   constructor(below: View) {
     this.#below = below
@@ -50,10 +63,9 @@ export class Overlay implements WritableView {
 
   #set(key: Buffer, value: Buffer | undefined): void {
     const name = key.toString('latin1')
-    const space = this.#spaces.get(name.slice(0, 4)) ?? { changes: new Map(), sorted: undefined }
+    const space: Space = this.#spaces.get(name.slice(0, 4)) ?? { changes: new Map(), sorted: undefined }
     this.#spaces.set(name.slice(0, 4), space)
-    if (!space.changes.has(name)) space.sorted = undefined
-    space.changes.set(name, { key, value })
+    set(space, name, { key, value })
   }
 
   *changes(): Iterable<Change> {
@@ -64,14 +76,23 @@ export class Overlay implements WritableView {
     return this.#spaces.size === 0
   }
 
-  applyTo(target: WritableView): void {
-    for (const { key, value } of this.changes()) value ? target.put(key, value) : target.remove(key)
+  applyTo(target: Overlay): void {
+    for (const [name, { changes }] of this.#spaces) {
+      const space = target.#spaces.get(name)
+      if (!space) target.#spaces.set(name, { changes: new Map(changes), sorted: undefined })
+      else for (const [key, change] of changes) set(space, key, change)
+    }
   }
 
   range(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Entry> {
     const own = this.#own(low, high)
     const below = this.#below.range(low, high, reverse, expected)
     return own.length === 0 ? below : merge(below, reverse ? own.reverse() : own, reverse)
+  }
+
+  keys(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Buffer> {
+    if (this.#own(low, high).length === 0) return this.#below.keys(low, high, reverse, expected)
+    return keysOf(this.range(low, high, reverse, expected))
   }
 
   count(low: Buffer, high: Buffer): number {
@@ -90,6 +111,10 @@ export class Overlay implements WritableView {
     const to = lowerBound(space.sorted, high.toString('latin1'))
     return space.sorted.slice(from, to).map((name) => space.changes.get(name) as Change)
   }
+}
+
+function* keysOf(entries: Iterable<Entry>): Iterable<Buffer> {
+  for (const { key } of entries) yield key
 }
 
 const lowerBound = (sorted: string[], name: string): number => {

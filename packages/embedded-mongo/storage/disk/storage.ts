@@ -1,10 +1,12 @@
 /** Bytes on disk: one ordered key space in lmdb, written in groups, each durable before it is acknowledged. */
 import { statfsSync } from 'node:fs'
-import { open, type RootDatabase } from 'lmdb'
+import { open, type RangeOptions, type RootDatabase } from 'lmdb'
 import { CommandError } from '../../values/errors.ts'
 import { type Entry, Overlay, type View, type WritableView } from './overlay.ts'
 
 const CHUNK = 512
+/** Keys are small. */
+const KEY_CHUNK = 4096
 const FIRST_CHUNK = 32
 
 /** Held at once, each by an open transaction: as many as there can be sessions, and those that only read a moment. */
@@ -39,9 +41,34 @@ const NEARLY_FULL = 2 ** 20
 const noSpace = () =>
   new CommandError(14031, 'no space left on the disk that holds the data; nothing was written')
 
+/** A quota or a limit of files that is used up has many names, "Input/output error" for a write that came to less. */
+const notWritten = (cause: unknown) =>
+  new CommandError(14031, `the disk that holds the data takes no more; nothing was written: ${cause}`)
+
 /** How long jobs run before others have their turn, and before what they have done is committed. */
 const SLICE_MS = 10
 const GROUP_MS = 100
+
+/** Chunks that each start behind the last key, so that a suspended reader holds nothing open. */
+function* inChunks<T>(
+  { low, high, reverse, expected = FIRST_CHUNK }: Range,
+  read: (bounds: RangeOptions) => Iterable<T>,
+  keyOf: (item: T) => Buffer,
+  chunk: number,
+): Iterable<T> {
+  let [from, to] = [low, high]
+  for (let limit = expected; ; limit = Math.min(2 * limit, chunk)) {
+    const bounds = reverse
+      ? { start: to, end: from, exclusiveStart: true, inclusiveEnd: true, reverse }
+      : { start: from, end: to, exclusiveStart: from !== low }
+    const items = [...read({ ...bounds, limit })]
+    yield* items
+    const last = items.at(-1)
+    if (last === undefined || items.length < limit) return
+    if (reverse) to = keyOf(last)
+    else from = keyOf(last)
+  }
+}
 
 export class Storage implements View {
   readonly #db: RootDatabase<Buffer, Buffer>
@@ -75,6 +102,10 @@ export class Storage implements View {
     return this.#range({ low, high, reverse, expected }, () => ({}))
   }
 
+  keys(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Buffer> {
+    return this.#keys({ low, high, reverse, expected }, () => ({}))
+  }
+
   count(low: Buffer, high: Buffer): number {
     return this.#db.getKeysCount({ start: low, end: high })
   }
@@ -84,20 +115,14 @@ export class Storage implements View {
     return this.#group ?? this
   }
 
-  /** Read in chunks that each start behind the last key, so that a suspended reader holds nothing open. */
-  *#range({ low, high, reverse, expected = FIRST_CHUNK }: Range, options: () => object): Iterable<Entry> {
-    let [from, to] = [low, high]
-    for (let limit = expected; ; limit = Math.min(2 * limit, CHUNK)) {
-      const bounds = reverse
-        ? { start: to, end: from, exclusiveStart: true, inclusiveEnd: true, reverse }
-        : { start: from, end: to, exclusiveStart: from !== low }
-      const entries = [...this.#db.getRange({ ...bounds, limit, ...options() })]
-      yield* entries
-      const last = entries.at(-1)
-      if (!last || entries.length < limit) return
-      if (reverse) to = last.key
-      else from = last.key
-    }
+  #range(range: Range, options: () => object): Iterable<Entry> {
+    const read = (bounds: RangeOptions) => this.#db.getRange({ ...bounds, ...options() })
+    return inChunks(range, read, ({ key }) => key, CHUNK)
+  }
+
+  #keys(range: Range, options: () => object): Iterable<Buffer> {
+    const read = (bounds: RangeOptions) => this.#db.getKeys({ ...bounds, ...options() })
+    return inChunks(range, read, (key) => key, KEY_CHUNK)
   }
 
   snapshot(): Snapshot {
@@ -111,6 +136,7 @@ export class Storage implements View {
     return {
       get: (key) => this.#db.get(key, held()),
       range: (low, high, reverse = false, expected) => this.#range({ low, high, reverse, expected }, held),
+      keys: (low, high, reverse = false, expected) => this.#keys({ low, high, reverse, expected }, held),
       count: (low, high) => this.#db.getKeysCount({ start: low, end: high, ...held() }),
       release: () => {
         released = true
@@ -147,7 +173,7 @@ export class Storage implements View {
       for (const { done } of jobs) done()
     } catch (error) {
       this.onFailedCommit()
-      const fault = this.#isFull() ? noSpace() : error
+      const fault = this.#isFull() ? noSpace() : notWritten(error)
       for (const { job } of jobs) job.reject(fault)
     } finally {
       this.#group = undefined

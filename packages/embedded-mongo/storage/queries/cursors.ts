@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { Long } from 'bson'
 import { fail } from '../../values/errors.ts'
+import { headOf, type Run } from '../../values/raw.ts'
 import { PAUSE, type Pace, type Step } from '../../values/steps.ts'
 
 const IDLE_MS = 600_000
@@ -9,8 +10,7 @@ const BATCH_BYTES = 16 * 1024 * 1024
 
 export interface Source {
   ns: string
-  /** Encoded documents. */
-  documents: Iterable<Step<Buffer>>
+  documents: Iterable<Step<Run>>
   /** That of the command; its time passes only while a batch is made. */
   pace: Pace
   /** The session and transaction it belongs to; nobody else may use it. */
@@ -20,9 +20,9 @@ export interface Source {
 }
 
 interface Cursor extends Omit<Source, 'documents'> {
-  documents: Iterator<Step<Buffer>>
-  /** A document taken that did not fit into the last batch. */
-  pending: Buffer | undefined
+  documents: Iterator<Step<Run>>
+  /** What was taken and did not fit into the last batch. */
+  pending: Run | undefined
   /** What is left of its time. */
   left: number
   touched: number
@@ -31,7 +31,9 @@ interface Cursor extends Omit<Source, 'documents'> {
 export interface Batch {
   id: Long
   ns: string
-  documents: Buffer[]
+  runs: Run[]
+  /** How many documents they are. */
+  count: number
 }
 
 export class Cursors {
@@ -46,12 +48,13 @@ export class Cursors {
       left: source.pace.left,
       touched: Date.now(),
     }
-    const { batch, finished } = size === 0 ? { batch: [], finished: false } : await take(cursor, size)
-    if (finished || single) return { id: Long.ZERO, ns: cursor.ns, documents: batch }
+    const { finished, ...batch } =
+      size === 0 ? { runs: [], count: 0, finished: false } : await take(cursor, size)
+    if (finished || single) return { id: Long.ZERO, ns: cursor.ns, ...batch }
     this.#sweep()
     const id = Long.fromBigInt(randomBytes(8).readBigUInt64BE() >> 1n)
     this.#open.set(id.toString(), cursor)
-    return { id, ns: cursor.ns, documents: batch }
+    return { id, ns: cursor.ns, ...batch }
   }
 
   /** @throws 43, 175 when what it reads is gone */
@@ -64,9 +67,9 @@ export class Cursors {
     this.#open.delete(id.toString())
     if (cursor.gone?.()) fail(175, `collection dropped. UUID of ${ns} has changed`)
     cursor.pace.resume(cursor.left)
-    const { batch, finished } = await take(cursor, size)
+    const { finished, ...batch } = await take(cursor, size)
     if (!finished) this.#open.set(id.toString(), cursor)
-    return { id: finished ? Long.ZERO : id, ns, documents: batch }
+    return { id: finished ? Long.ZERO : id, ns, ...batch }
   }
 
   kill(id: Long): boolean {
@@ -88,26 +91,32 @@ export class Cursors {
 }
 
 /** Up to `size` documents (0: as many as fit), never more than a message holds. */
-const take = async (cursor: Cursor, size: number): Promise<{ batch: Buffer[]; finished: boolean }> => {
-  const batch: Buffer[] = []
-  let bytes = 0
+const take = async (
+  cursor: Cursor,
+  size: number,
+): Promise<Pick<Batch, 'runs' | 'count'> & { finished: boolean }> => {
+  const runs: Run[] = []
+  let [count, bytes] = [0, 0]
   const stop = (finished: boolean) => {
     cursor.touched = Date.now()
     cursor.left = cursor.pace.left
-    return { batch, finished }
+    return { runs, count, finished }
   }
-  while (size === 0 || batch.length < size) {
+  while (size === 0 || count < size) {
     const next = cursor.pending ?? cursor.documents.next().value
     cursor.pending = undefined
     if (next === PAUSE) await cursor.pace.rest()
     else if (!next) return stop(true)
     else {
-      bytes += next.length
-      if (batch.length > 0 && bytes > BATCH_BYTES) {
-        cursor.pending = next
-        return stop(false)
-      }
-      batch.push(next)
+      // A document may be as large as a batch: the first one always fits.
+      const room = count === 0 ? Number.POSITIVE_INFINITY : BATCH_BYTES - bytes
+      const head = headOf(next, size === 0 ? undefined : size - count, room)
+      if (head.count > 0) runs.push(next.subarray(0, head.end))
+      count += head.count
+      bytes += head.end
+      if (head.end === next.length) continue
+      cursor.pending = next.subarray(head.end)
+      return stop(false)
     }
   }
   return stop(false)

@@ -1,6 +1,6 @@
 /** Ranges of an index that are read side by side: what lies behind their shared bytes, in order. */
 import type { Index } from '../collections/indexes.ts'
-import { recordIdOf } from '../collections/records.ts'
+import { scanIndex } from '../collections/records.ts'
 import type { Entry, View } from '../disk/overlay.ts'
 import type { Bounds } from './bounds.ts'
 
@@ -13,24 +13,24 @@ interface Head {
   shared: number
 }
 
-/** The record ids under all of the ranges, each range being in order already. */
+/** The entries under all of the ranges, each range being in order already. */
 export function* merged(
   view: View,
   index: Index,
   ranges: readonly Bounds[],
   reverse: boolean,
-): Iterable<Buffer> {
+): Iterable<Entry> {
   const turned = reverse ? -1 : 1
   const before = (a: Head, b: Head): boolean =>
     a.entry.key.compare(b.entry.key, b.shared, undefined, a.shared) * turned < 0
   const heads = new Heap<Head>(before)
   for (const { low, high, shared } of ranges) {
-    const rest = view.range(low, high, reverse, EXPECTED)[Symbol.iterator]()
+    const rest = scanIndex(view, index, low, high, reverse, EXPECTED)[Symbol.iterator]()
     const { value: entry, done } = rest.next()
     if (!done) heads.push({ entry, rest, shared })
   }
   for (let head = heads.first; head; head = heads.first) {
-    yield recordIdOf(index, head.entry)
+    yield head.entry
     const { value: entry, done } = head.rest.next()
     if (done) heads.shift()
     else {

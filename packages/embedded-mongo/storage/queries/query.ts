@@ -9,8 +9,15 @@ import { PAUSE, Pace, type Step, sortInSteps } from '../../values/steps.ts'
 import { decode } from '../../values/values.ts'
 import type { Collection } from '../collections/catalog.ts'
 import type { Index } from '../collections/indexes.ts'
-import { type Match, readRecord, type StoredRecord, scanIndex, scanRecords } from '../collections/records.ts'
-import type { View } from '../disk/overlay.ts'
+import {
+  type Match,
+  readRecord,
+  recordIdOf,
+  type StoredRecord,
+  scanIndex,
+  scanRecords,
+} from '../collections/records.ts'
+import type { Entry, View } from '../disk/overlay.ts'
 import { merged } from './merge.ts'
 import { choosePlan, type Plan } from './planner.ts'
 import { rootsOf } from './predicates.ts'
@@ -139,31 +146,36 @@ function* candidates(
     yield* scanRecords(view, collection, plan.reverse)
     return
   }
-  const seen = index.multikey || plan.bounds.length > 1 ? new Set<string>() : undefined
-  for (const id of idsIn(view, index, plan)) {
+  const isNew = index.multikey || plan.bounds.length > 1 ? onlyOnce() : () => true
+  for (const entry of entriesIn(view, index, plan)) {
+    const id = recordIdOf(index, entry)
     examined.keys++
-    if (seen) {
-      const name = id.toString('latin1')
-      if (seen.has(name)) continue
-      seen.add(name)
-    }
+    if (!isNew(id)) continue
     const bytes = readRecord(view, collection, id)
     if (bytes) yield { id, bytes }
   }
 }
 
-/** The ids under a plan's bounds; one that has several keys there comes more than once. */
-function* idsIn(
+/** The entries under a plan's bounds; a record that has several keys there comes more than once. */
+function* entriesIn(
   view: View,
   index: Index,
   { bounds, exact, reverse, merged: sideBySide }: Plan,
-): Iterable<Buffer> {
+): Iterable<Entry> {
   if (sideBySide) {
     yield* merged(view, index, bounds, reverse)
     return
   }
   for (const { low, high } of reverse ? [...bounds].reverse() : bounds)
     yield* exact ? lookUp(view, low) : scanIndex(view, index, low, high, reverse)
+}
+
+/** The same as keys; of an index that is not unique. */
+export function* keysIn(view: View, index: Index, plan: Plan): Iterable<Buffer> {
+  const { bounds, reverse } = plan
+  if (plan.merged) for (const { key } of entriesIn(view, index, plan)) yield key
+  else
+    for (const { low, high } of reverse ? [...bounds].reverse() : bounds) yield* view.keys(low, high, reverse)
 }
 
 /**
@@ -177,26 +189,27 @@ export async function countKeys(view: View, { index, bounds }: Plan, pace: Pace)
   if (!index.multikey || filled.length < 2) return filled.reduce((sum, { keys }) => sum + keys, 0)
   const seen = new Set<string>()
   for (const { low, high } of filled)
-    for (const id of scanIndex(view, index, low, high)) {
-      seen.add(id.toString('latin1'))
+    for (const entry of scanIndex(view, index, low, high)) {
+      seen.add(recordIdOf(index, entry).toString('latin1'))
       if (pace.due()) await pace.rest()
     }
   return seen.size
 }
 
-const lookUp = (view: View, key: Buffer): Buffer[] => {
-  const id = view.get(key)
-  return id ? [id] : []
+const lookUp = (view: View, key: Buffer): Entry[] => {
+  const value = view.get(key)
+  return value ? [{ key, value }] : []
 }
 
 function* once(sources: Iterable<StoredRecord>[]): Iterable<StoredRecord> {
+  const isNew = onlyOnce()
+  for (const records of sources) for (const record of records) if (isNew(record.id)) yield record
+}
+
+/** Tells whether an id has not been met before. */
+export const onlyOnce = (): ((id: Buffer) => boolean) => {
   const seen = new Set<string>()
-  for (const records of sources)
-    for (const record of records) {
-      const name = record.id.toString('latin1')
-      if (!seen.has(name)) yield record
-      seen.add(name)
-    }
+  return (id) => seen.size < seen.add(id.toString('latin1')).size
 }
 
 /** Sorts by ids and sort values only; the documents are read again when their turn comes. */

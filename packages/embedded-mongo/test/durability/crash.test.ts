@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientSession, Db, Document, IndexDescription } from 'mongodb'
 import { type Engine, startEngine } from '../../testing.ts'
 
-const rounds = 5
+const ROUNDS: Record<string, readonly [crashes: number, full: number]> = { full: [10, 5], most: [100, 100] }
+const [rounds, fullRounds] = ROUNDS[process.env.TEST_SIZE ?? ''] ?? [3, 1]
 const writers = 32
+/** What is left of the disk when a round begins that fills it. */
+const ROOM = 100_000
 
 /** `collection/_id` -> the document, or null where it was deleted. */
 type State = Map<string, Document | null>
@@ -31,12 +37,16 @@ class Writer {
     this.name = name
   }
 
-  /** Until the engine is gone. */
+  /** What ended it. */
+  fault: unknown
+
+  /** Until the engine is gone, or takes no more. */
   async run({ client, db }: Engine) {
     for (;;) {
       try {
         await client.withSession((session) => this.#write(db, session))
-      } catch {
+      } catch (fault) {
+        this.fault = fault
         return
       }
       this.writes++
@@ -135,6 +145,14 @@ describe('kill -9', function () {
   })
   after(() => engine.stop())
 
+  async function restarted(): Promise<void> {
+    await engine.restart()
+    const found = await everything(engine.db)
+    for (const writer of all) writer.verify(found.get(writer.name) ?? new Map())
+    await verifyCounter(engine.db, all)
+    await verifyIndexes(engine.db)
+  }
+
   for (let round = 1; round <= rounds; round++) {
     it(`in the middle of ${writers} writers, round ${round}: nothing acknowledged is lost, nothing is half there`, async () => {
       const running = all.map((writer) => writer.run(engine))
@@ -143,12 +161,24 @@ describe('kill -9', function () {
       await engine.kill()
       await Promise.all(running)
       assert.ok(all.filter(({ underWay, counted }) => underWay.size + counted.underWay).length > writers / 4)
-      await engine.restart()
+      await restarted()
+    })
+  }
 
-      const found = await everything(engine.db)
-      for (const writer of all) writer.verify(found.get(writer.name) ?? new Map())
-      await verifyCounter(engine.db, all)
-      await verifyIndexes(engine.db)
+  for (let round = 1; round <= fullRounds; round++) {
+    it(`of ${writers} writers on a disk that fills up, round ${round}: the same, and the writers are told`, async function () {
+      const { size } = await stat(join(engine.dataDir, 'data.mdb'))
+      try {
+        // Files of this process can grow no further: what a full disk is to it.
+        execFileSync('prlimit', ['--pid', String(engine.pid), `--fsize=${size + ROOM}:`], { stdio: 'ignore' })
+      } catch {
+        return this.skip()
+      }
+      await Promise.all(all.map((writer) => writer.run(engine)))
+      for (const { fault } of all) assert.equal((fault as { code?: unknown }).code, 14031, String(fault))
+      assert.ok((await everything(engine.db)).size > 0, 'it is still read')
+      await engine.kill()
+      await restarted()
     })
   }
 

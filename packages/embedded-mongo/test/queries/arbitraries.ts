@@ -226,10 +226,15 @@ const suited = fc.constantFrom(...indexes).chain((index) => {
     sort: fc
       .constantFrom(undefined, key, turned)
       .map((by) => (by && names.some(isArray) ? { ...by, _id: by._id ?? 1 } : by)),
+    own: fc.constantFrom(undefined, { ...key, _id: '_id' in key ? 1 : 0 }),
   })
 })
 const isArray = (name: string) => ['a', 'c', 'e.f', 't', 'n'].includes(name)
-const any = fc.record({ filter, sort: fc.option(order, { nil: undefined }) })
+const any = fc.record({
+  filter,
+  sort: fc.option(order, { nil: undefined }),
+  own: fc.constant<Document | undefined>(undefined),
+})
 
 export const query: fc.Arbitrary<Query> = fc
   .record({
@@ -245,7 +250,7 @@ export const query: fc.Arbitrary<Query> = fc
     ...rest,
     filter: asked.filter,
     ...(asked.sort && { sort: asked.sort }),
-    ...(projection && { projection }),
+    ...((asked.own ?? projection) && { projection: asked.own ?? projection }),
     ...(collation && { collation }),
   })) as fc.Arbitrary<Query>
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Binary, type Collection, type Document } from 'mongodb'
+import { Binary, type Collection, type Document, Double } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
 
 describe('indexes', () => {
@@ -103,6 +103,48 @@ describe('indexes', () => {
     })
     assert.deepEqual(await ids({ 'l.a': 1, 'l.b': 2 }, { _id: 1 }), [4])
     assert.deepEqual((await plan({ 'l.a': 1, 'l.b': 2 }))[0], 'l.a_1_l.b_1')
+  })
+
+  it('covered: keys alone answer, but for what they do not tell', async () => {
+    await things.createIndex({ who: 1, at: -1, n: 1 })
+    const at = new Date(1000)
+    await things.insertMany([
+      { who: 'a', at, n: 1, name: 'x' },
+      { who: 'a', at: new Date(0), n: -2.5 },
+      { who: 'a', at: new Date(-1), n: 2 ** 40 },
+      { who: 'b', at, n: 3 },
+      { who: 'c', at },
+    ])
+    const projection = { _id: 0, at: 1, n: 1 }
+    const asked = async (filter: Document, wanted: Document = projection) => {
+      const cursor = things.find(filter, { projection: wanted })
+      const { queryPlanner, executionStats } = await cursor.explain()
+      return [queryPlanner.winningPlan.stage, executionStats.totalDocsExamined, await cursor.toArray()]
+    }
+    const newest = [
+      { at, n: 1 },
+      { at: new Date(0), n: -2.5 },
+      { at: new Date(-1), n: 2 ** 40 },
+    ]
+    assert.deepEqual(await asked({ who: 'a' }), ['PROJECTION_COVERED', 0, newest])
+    assert.deepEqual(await asked({ who: 'a', at: { $gte: at } }), [
+      'PROJECTION_COVERED',
+      0,
+      newest.slice(0, 1),
+    ])
+    assert.deepEqual(await asked({ who: { $in: ['a', 'b'] } }), [
+      'PROJECTION_COVERED',
+      0,
+      [...newest, { at, n: 3 }],
+    ])
+    assert.deepEqual(await asked({ who: 'c' }), ['PROJECTION_COVERED', 1, [{ at }]])
+    assert.deepEqual((await asked({ who: 'a' }, { _id: 0, name: 1 }))[0], 'FETCH')
+    assert.deepEqual((await asked({ who: 'a' }, { at: 1 }))[0], 'FETCH')
+    await things.insertOne({ who: 'a', at, n: new Double(7) })
+    await engine.restart()
+    things = engine.db.collection('things')
+    const exact = await things.find({ who: 'a', n: 7 }, { projection, promoteValues: false }).toArray()
+    assert.deepEqual([(await asked({ who: 'a' }))[0], exact[0]?.n], ['FETCH', new Double(7)])
   })
 
   it('case-insensitive: equality, uniqueness, order', async () => {

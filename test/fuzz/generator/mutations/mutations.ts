@@ -74,7 +74,7 @@ export function spoil(value: unknown, random: Random): unknown {
     [6, () => nastyValue(random)],
     [1, () => [value]],
     [1, () => ({ value })],
-    [1, () => String(value)],
+    [1, () => (typeof value === 'object' ? JSON.stringify(value) : String(value))],
     [1, () => (typeof value === 'string' ? value + random.pick(['\u0000', ' ', '\n', '\u200b']) : null)],
   ])()
 }

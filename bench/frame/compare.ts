@@ -1,0 +1,186 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import autocannon, { type Request } from 'autocannon'
+
+/** How often, and for how long, each side is asked. */
+export const rounds = Number(process.env.ROUNDS ?? 5)
+export const seconds = Number(process.env.SECONDS ?? 3)
+const many = 24
+
+/** What is asked of a side, and by how many at once. */
+export interface Workload<S> {
+  requests(side: S): Request[]
+  connections?: number
+  /** Requests before anything is measured, so that the compiler has done its work. */
+  warmUp?: number
+}
+
+/** What a side gave in one round, or in the median of all: requests a second, and milliseconds. */
+export interface Figures {
+  rate: number
+  p50: number
+  p99: number
+  /** Processor time that the side's process took for a request: it says more where others use the machine too. */
+  processor: number
+}
+
+/** One of the services that are compared: a process of its own. */
+export interface Side {
+  name: string
+  url: string
+  child: ChildProcess
+  headers: Record<string, string>
+}
+
+/**
+ * Runs a script, named as seen from `bench/`, with this environment beside the process's own, and waits until it answers.
+ */
+export async function startSide(name: string, script: string, env: NodeJS.ProcessEnv): Promise<Side> {
+  const port = await freePort()
+  const child = fork(fileURLToPath(new URL(`../${script}`, import.meta.url)), [], {
+    env: { ...process.env, ...env, PORT: String(port), LOG_LEVEL: 'warn' },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  process.once('exit', () => child.kill())
+  const url = `http://127.0.0.1:${port}`
+  await answering(url)
+  return { name, url, child, headers: { 'Content-Type': 'application/json' } }
+}
+
+/** The database of a side, by the side's name. */
+export const databaseUri = (engineUri: string, name: string): string =>
+  `${engineUri.replace(/\/+$/, '')}/${name}`
+
+/** The side's requests are from now on those of who logs in, for a quarter of an hour. */
+export async function signIn(
+  side: Side,
+  path: string,
+  { email, password }: { email: string; password: string },
+): Promise<void> {
+  const { authToken = '' } = await post(side, path, { email, password })
+  side.headers.Authorization = `Bearer ${authToken}`
+}
+
+export async function stopSide({ child }: Side): Promise<void> {
+  child.kill('SIGTERM')
+  await once(child, 'exit')
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+async function answering(url: string): Promise<void> {
+  const isUp = () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    )
+  for (let i = 0; i < 300; i++) {
+    if (await isUp()) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  throw new Error(`${url} does not answer`)
+}
+
+/** Sends JSON and gives the JSON that is answered. @throws Error for any answer but a good one */
+export async function post(side: Side, path: string, body: object): Promise<Record<string, string>> {
+  const { url, headers, name } = side
+  const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+  const json = (await answer.json()) as Record<string, string>
+  if (!answer.ok) throw new Error(`${name} ${path}: ${JSON.stringify(json)}`)
+  return json
+}
+
+export const get = (path: string): Request => ({ method: 'GET', path })
+export const send = (method: 'POST' | 'PUT', path: string, body: object): Request => ({
+  method,
+  path,
+  body: JSON.stringify(body),
+})
+
+/**
+ * Asks the sides in turn, round by round, so that the machine's moods meet all of them, and writes a table: requests
+ * a second of each, the median of the rounds, the first side's in relation to the others', and p50/p99/processor time.
+ * @returns the medians, by workload, in the order of the sides
+ */
+export async function compare<S extends Side>(
+  sides: readonly S[],
+  workloads: Record<string, Workload<S>>,
+): Promise<Map<string, Figures[]>> {
+  const names = sides.map(({ name }) => name)
+  const of = names.slice(1).map((name) => `/${name}`)
+  process.stdout.write(
+    `requests/s, median of ${rounds} rounds of ${seconds} s each; p50/p99/processor in ms\n\n`,
+  )
+  writeRow('workload', ['clients', ...names, ...of, ...names.map((name) => `${name} ms`)])
+  const measured = new Map<string, Figures[]>()
+  for (const [name, { requests, connections = many, warmUp = 2000 }] of Object.entries(workloads)) {
+    for (const side of sides) await ask(side, requests(side), { connections, amount: warmUp })
+    const figures = sides.map((): Figures[] => [])
+    for (let round = 0; round < rounds; round++)
+      for (const [i, side] of sides.entries())
+        figures[i]?.push(await measure(side, requests(side), connections))
+    const medians = figures.map(medianOf)
+    measured.set(name, medians)
+    const rates = medians.map(({ rate }) => rate.toFixed(rate < 100 ? 1 : 0))
+    const ratios = medians.slice(1).map(({ rate }) => ((medians[0]?.rate ?? 0) / rate).toFixed(2))
+    const latencies = medians.map(({ p50, p99, processor }) => `${p50}/${p99}/${processor.toFixed(2)}`)
+    writeRow(name, [String(connections), ...rates, ...ratios, ...latencies])
+  }
+  return measured
+}
+
+const writeRow = (name: string, cells: string[]) =>
+  process.stdout.write(`${name.padEnd(18)}${cells.map((cell) => cell.padStart(16)).join('')}\n`)
+
+async function measure<S extends Side>(side: S, requests: Request[], connections: number): Promise<Figures> {
+  const before = processorMs(side.child.pid)
+  const { latency, requests: answered } = await ask(side, requests, { connections, duration: seconds })
+  const processor = (processorMs(side.child.pid) - before) / answered.total
+  return { rate: answered.total / seconds, p50: latency.p50, p99: latency.p99, processor }
+}
+
+/** Each connection has its own share of the requests, so that no two ask for the same thing at the same time. */
+async function ask(
+  { name, url, headers }: Side,
+  requests: Request[],
+  how: { connections: number; duration?: number; amount?: number },
+): Promise<autocannon.Result> {
+  let clients = 0
+  const setupClient = (client: { setRequests(requests: Request[]): void }) => {
+    const share = Math.max(1, Math.floor(requests.length / how.connections))
+    const from = (clients++ * share) % requests.length
+    client.setRequests(requests.slice(from, from + share))
+  }
+  const result = await autocannon({ url, headers, requests, setupClient, ...how } as autocannon.Options)
+  if (result.non2xx > 0 || result.errors > 0)
+    throw new Error(`${name}: ${result.non2xx} refused, ${result.errors} failed`)
+  return result
+}
+
+/** What a process has used so far, as Linux counts it, in steps of 10 ms; elsewhere not a number. */
+function processorMs(pid: number | undefined): number {
+  if (process.platform !== 'linux') return Number.NaN
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}
+
+export const median = (values: number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+const medianOf = (figures: Figures[]): Figures => ({
+  rate: median(figures.map(({ rate }) => rate)),
+  p50: median(figures.map(({ p50 }) => p50)),
+  p99: median(figures.map(({ p99 }) => p99)),
+  processor: median(figures.map(({ processor }) => processor)),
+})

@@ -1,0 +1,27 @@
+/** The head of a pipeline: what a find can do of it. */
+import type { Document } from 'bson'
+import { limitOf, skipOf } from '../../language/aggregation/stages.ts'
+import type { Query } from '../../storage/queries/query.ts'
+
+type Head = Pick<Query, 'filter' | 'sort' | 'skip' | 'limit'>
+
+/** What a find can do of a pipeline: leading $match, then $sort, $skip and $limit, each at most once, in this order. */
+export const splitPipeline = (pipeline: Document[]): { query: Head; rest: Document[] } => {
+  const query: Head = { filter: {} }
+  let at = 0
+  const next = (name: string): unknown => {
+    const stage = pipeline[at]
+    if (!stage || !Object.hasOwn(stage, name)) return undefined
+    at++
+    return stage[name]
+  }
+  const filters: unknown[] = []
+  for (let filter = next('$match'); filter !== undefined; filter = next('$match')) filters.push(filter)
+  if (filters.length > 0) query.filter = (filters.length === 1 ? filters[0] : { $and: filters }) as Document
+  query.sort = next('$sort')
+  const skip = next('$skip')
+  if (skip !== undefined) query.skip = skipOf(skip)
+  const limit = next('$limit')
+  if (limit !== undefined) query.limit = limitOf(limit)
+  return { query, rest: pipeline.slice(at) }
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { mkdtemp, open, readFile, rm, stat, truncate, unlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { MongoClient } from 'mongodb'
+import { startEmbeddedMongo } from '../../index.ts'
+
+describe('the data directory', () => {
+  let dataDir: string
+  beforeEach(async () => {
+    dataDir = join(await mkdtemp(join(tmpdir(), 'embedded-mongo-process-')), 'data')
+  })
+  afterEach(() => rm(join(dataDir, '..'), { recursive: true, force: true }))
+
+  /** Leaves a directory with a little data in it. */
+  const filled = async (documents = 1): Promise<void> => {
+    const server = await startEmbeddedMongo({ dataDir })
+    const client = new MongoClient(server.uri)
+    await client
+      .db('test')
+      .collection('c')
+      .insertMany(Array.from({ length: documents }, (_, i) => ({ i, text: 'x'.repeat(500) })))
+    await client.close()
+    await server.stop()
+  }
+  const refusal = async (): Promise<string> => {
+    const error = await startEmbeddedMongo({ dataDir }).then(
+      async (server) => {
+        await server.stop()
+        return assert.fail('started')
+      },
+      (fault: Error) => fault.message,
+    )
+    assert.match(error, new RegExp(dataDir))
+    return error
+  }
+
+  describe('one process at a time', () => {
+    it('a second one on the same directory is refused and told who holds it', async () => {
+      const first = await startEmbeddedMongo({ dataDir })
+      assert.match(await refusal(), new RegExp(`in use by another embedded-mongo \\(process ${first.pid}\\)`))
+      await first.stop()
+      await (await startEmbeddedMongo({ dataDir })).stop()
+    })
+
+    it('of many that start at once, one wins', async () => {
+      await filled()
+      const results = await Promise.allSettled(
+        Array.from({ length: 4 }, () => startEmbeddedMongo({ dataDir })),
+      )
+      const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
+      assert.equal(won.length, 1)
+      await won[0]?.stop()
+    })
+
+    it('a lock left behind by kill -9 is no hindrance', async () => {
+      const first = await startEmbeddedMongo({ dataDir })
+      process.kill(first.pid, 'SIGKILL')
+      assert.equal(await first.exited, -1)
+      assert.ok(existsSync(join(dataDir, 'lock.sock')))
+      await (await startEmbeddedMongo({ dataDir })).stop()
+      await first.stop()
+    })
+  })
+
+  describe('a damaged directory is refused, and left as it is', () => {
+    const file = () => join(dataDir, 'data.mdb')
+    const twice = async (sentence: RegExp) => {
+      for (let i = 0; i < 2; i++) assert.match(await refusal(), sentence)
+    }
+
+    it('the data file is missing', async () => {
+      await filled()
+      await unlink(file())
+      await twice(/damaged: data\.mdb is missing/)
+      assert.ok(!existsSync(file()))
+    })
+
+    it('the data file is empty, text, or random bytes', async () => {
+      await filled()
+      for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.alloc(100_000, 0x5a)]) {
+        await writeFile(file(), bytes)
+        await twice(/damaged: data\.mdb is not a database/)
+        assert.deepEqual(await readFile(file()), bytes)
+      }
+    })
+
+    it('the second page is overwritten', async () => {
+      await filled()
+      const handle = await open(file(), 'r+')
+      await handle.write(Buffer.alloc(4096, 7), 0, 4096, 4096)
+      await handle.close()
+      await twice(/damaged/)
+    })
+
+    for (const part of [0.3, 0.7])
+      it(`the data file is cut to ${part * 100} %`, async () => {
+        await filled(2000)
+        await truncate(file(), Math.floor((await stat(file())).size * part))
+        await twice(/damaged/)
+      })
+
+    it('the format is unknown, or its marker unreadable', async () => {
+      await filled()
+      await writeFile(join(dataDir, 'embedded-mongo.json'), '{"format":99}')
+      await twice(/has format 99; this version reads format 1/)
+      await writeFile(join(dataDir, 'embedded-mongo.json'), 'x')
+      await twice(/damaged: embedded-mongo\.json cannot be read/)
+    })
+
+    it('the directory is a file', async () => {
+      await writeFile(dataDir, 'x')
+      assert.match(await refusal(), /cannot use data directory/)
+    })
+  })
+})

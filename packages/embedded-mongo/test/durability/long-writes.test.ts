@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import type { Collection } from 'mongodb'
+import { engineOfBlock, manyThings } from '../../testing.ts'
+
+const many = 40_000
+
+describe('commands that change much', function suite() {
+  this.timeout(120_000)
+  const engine = engineOfBlock()
+  let things: Collection
+  beforeEach(async () => {
+    things = await manyThings(engine, many)
+  })
+
+  it('are whole', async () => {
+    assert.equal((await things.updateMany({ i: { $gte: 0 } }, { $inc: { i: 1 } })).modifiedCount, many)
+    await things.createIndex({ i: 1 })
+    assert.equal(await things.countDocuments({ i: { $gt: 10, $lte: 20_000 } }), 19_990)
+    assert.equal((await things.deleteMany({ text: 'x', i: { $gt: many / 2 } })).deletedCount, many / 2)
+    assert.equal(await things.countDocuments({}), many / 2)
+    assert.equal((await things.find({}, { hint: { i: 1 } }).toArray()).length, many / 2)
+  })
+
+  it('an index that is being built knows what is written meanwhile', async () => {
+    const built = things.createIndex({ i: 1 }, { unique: true })
+    await Promise.all([
+      things.deleteOne({ _id: (many - 1) as never }),
+      things.updateOne({ _id: 5 as never }, { $set: { i: -5 } }),
+      things.insertOne({ i: many * 2 }),
+    ])
+    await built
+    const found = await things.find({ i: { $gte: -10 } }, { hint: { i: 1 } }).toArray()
+    assert.deepEqual([found.length, found[0]?.i, found.at(-1)?.i], [many, -5, many * 2])
+    await assert.rejects(things.insertOne({ i: many * 2 }), { code: 11000 })
+  })
+
+  it('an index that cannot be built leaves nothing behind', async () => {
+    await things.updateOne({ _id: (many - 1) as never }, { $set: { i: 0 } })
+    await assert.rejects(things.createIndex({ i: 1 }, { unique: true }), { code: 11000 })
+    assert.equal((await things.indexes()).length, 1)
+    await things.insertOne({ i: 0 })
+  })
+
+  it('an index whose building was cut off by kill -9 is gone', async () => {
+    const built = things.createIndex({ i: 1 }).catch(() => {})
+    while ((await things.indexes()).length === 1) await new Promise(setImmediate)
+    await engine.kill()
+    await built
+    await engine.restart()
+    things = engine.db.collection('things')
+    const names = (await things.indexes()).map(({ name }) => name)
+    assert.ok(names.length === 1 || (await things.find({}, { hint: 'i_1' }).toArray()).length === many)
+    await things.createIndex({ i: 1 })
+    assert.equal((await things.find({ i: { $gte: 0 } }, { hint: 'i_1' }).toArray()).length, many)
+  })
+})

@@ -1,0 +1,116 @@
+/** A query as it was written. Every node that a fault may be about knows its offset in the text. */
+export interface Query {
+  distinct: boolean
+  columns: Column[]
+  from: ClassNode
+  where?: Condition
+  orderBy: Order[]
+  limit?: number
+  offset?: number
+}
+
+export interface Order {
+  operand: Path
+  /** The column that it is, as the checker finds it. */
+  column?: number
+  descending: boolean
+}
+
+export interface Column {
+  expression: Operand | Aggregate
+  /** As it was written. */
+  text: string
+  alias?: string
+}
+
+export type Value = string | number | boolean | null
+
+export interface Literal {
+  kind: 'literal'
+  value: Value
+  at: number
+}
+
+/** `$name` */
+export interface Parameter {
+  kind: 'parameter'
+  name: string
+  at: number
+}
+
+export type Constant = Literal | Parameter
+
+/** `o[at0001]/data/events[at0006]/time/value` */
+export interface Path {
+  kind: 'path'
+  variable: string
+  predicate?: Predicate
+  parts: Part[]
+  at: number
+}
+
+/** One step of a path: an attribute, and which of its members are meant. */
+export interface Part {
+  attribute: string
+  predicate?: Predicate
+}
+
+export interface Call {
+  kind: 'call'
+  name: string
+  arguments: Operand[]
+  at: number
+}
+
+export type Operand = Constant | Path | Call
+
+export interface Aggregate {
+  kind: 'aggregate'
+  name: 'COUNT' | 'MIN' | 'MAX' | 'SUM' | 'AVG'
+  distinct: boolean
+  /** Missing: `*`. */
+  path?: Path
+  at: number
+}
+
+export type Operator = '=' | '!=' | '<' | '<=' | '>' | '>='
+
+/** `[openEHR-EHR-OBSERVATION.pulse.v2]`, `[at0004, 'Systolic']`, `[at0004 and name/value = $name]` */
+export type Predicate =
+  | { kind: 'node'; id: Constant; name?: Constant | Code }
+  | {
+      kind: 'comparison'
+      path: Part[]
+      operator: Operator
+      to: Constant | { kind: 'relative'; path: Part[] }
+    }
+  | { kind: 'and' | 'or'; terms: Predicate[] }
+
+/** `snomed_ct::1234`, or a code of the archetype. */
+export interface Code {
+  kind: 'code'
+  terminology?: string
+  code: string
+}
+
+export type Containment = ClassNode | { kind: 'and' | 'or'; terms: Containment[]; at: number }
+
+/** `OBSERVATION o[…] CONTAINS …` */
+export interface ClassNode {
+  kind: 'class'
+  rmType: string
+  variable?: string
+  predicate?: Predicate
+  /** Of a VERSION. */
+  versions?: 'latest' | 'all'
+  contains?: { negated: boolean; what: Containment }
+  at: number
+}
+
+export type Condition =
+  | { kind: 'and' | 'or'; terms: Condition[] }
+  | { kind: 'not'; term: Condition }
+  | { kind: 'exists'; path: Path }
+  | { kind: 'comparison'; left: Operand; operator: Operator; right: Operand }
+  | { kind: 'like'; left: Operand; pattern: Constant }
+  | { kind: 'matches'; left: Operand; values: Constant[] }

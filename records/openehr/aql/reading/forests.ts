@@ -1,0 +1,116 @@
+import type { Db } from 'mongodb'
+import type { MeasurementKind } from '../../../measurements/measurement.ts'
+import type { Caller } from '../../../store/documents/caller.ts'
+import type { ParseDocument } from '../../../store/documents/parse-format.ts'
+import type { RmObject } from '../../rm/canonical.ts'
+import { type Forest, forestOf } from '../evaluation/forest.ts'
+import type { Plan } from '../planner.ts'
+import { documentsIn, records, requireRoom, searchOf } from './compositions.ts'
+import { bareEhr, type EhrRead, EhrsRead } from './ehrs-read.ts'
+import { measured, measuredByEhr } from './measured.ts'
+
+/** For whom what is read. */
+export interface Reading {
+  db: Db
+  caller: Caller
+  plan: Plan
+  /** The measurements that are compositions, too. */
+  kinds: readonly MeasurementKind[]
+  /** Whether more of the EHR is asked for than its id. */
+  needsEhr: boolean
+}
+
+/** What a query is evaluated on, one after the other: only what the caller may read. */
+export async function* forests(reading: Reading): AsyncGenerator<Forest> {
+  const { db, caller, plan } = reading
+  const ehrs = new EhrsRead(db, caller, plan)
+  const withheld = await ehrs.withheld()
+  for await (const forest of allForests(reading, ehrs)) if (!withheld.has(forest.ehrId)) yield forest
+}
+
+async function* allForests(reading: Reading, ehrs: EhrsRead): AsyncGenerator<Forest> {
+  const { plan } = reading
+  if (plan.unit === 'ehr') {
+    for await (const batch of ehrs.batches()) yield* wholeEhrs(reading, batch)
+    return
+  }
+  if (plan.statuses)
+    for await (const batch of ehrs.batches())
+      for (const { id, object, statuses } of batch)
+        for (const status of statuses) yield forestOf(object, id, [status])
+  if (!plan.compositions) return
+  const ids = await ehrs.ids()
+  if (ids?.length === 0) return
+  yield* singleCompositions(reading, ehrs, ids)
+  yield* singleMeasurements(reading, ehrs, ids)
+}
+
+type Ids = readonly string[] | undefined
+
+async function* singleCompositions(
+  { db, caller, plan, needsEhr }: Reading,
+  ehrs: EhrsRead,
+  ids: Ids,
+): AsyncGenerator<Forest> {
+  for await (const batch of records(db, searchOf(plan, caller, ids))) {
+    const known = needsEhr ? await ehrs.of([...new Set(batch.map(({ ehrId }) => String(ehrId)))]) : undefined
+    for (const record of batch) {
+      const ehrId = String(record.ehrId)
+      const object = known ? known.get(ehrId)?.object : bareEhr(ehrId)
+      if (object === undefined) continue
+      for (const document of await documentsIn(db, plan, record)) yield forestOf(object, ehrId, [document])
+    }
+  }
+}
+
+/** They come one EHR after the other: each is read once. */
+async function* singleMeasurements(reading: Reading, ehrs: EhrsRead, ids: Ids): AsyncGenerator<Forest> {
+  let ehr: { id: string; object: RmObject | undefined } | undefined
+  for await (const { ehrId, documents } of measured(reading, ids)) {
+    if (ehr?.id !== ehrId) {
+      const object = reading.needsEhr ? (await ehrs.of([ehrId])).get(ehrId)?.object : bareEhr(ehrId)
+      ehr = { id: ehrId, object }
+    }
+    if (ehr.object === undefined) continue
+    for (const document of documents) yield forestOf(ehr.object, ehrId, [document])
+  }
+}
+
+/** Each EHR with all that may matter of it. */
+async function* wholeEhrs(reading: Reading, batch: readonly EhrRead[]): AsyncGenerator<Forest> {
+  const { db, caller, plan } = reading
+  const ids = batch.map(({ id }) => id)
+  const found = plan.compositions ? records(db, searchOf(plan, caller, ids)) : none()
+  const ofMeasurements = plan.compositions ? await measuredByEhr(reading, ids) : new Map()
+  const groups = byEhr(found)
+  let next = await groups.next()
+  for (const { id, object, statuses } of batch) {
+    const documents = [...statuses, ...(ofMeasurements.get(id) ?? [])]
+    if (!next.done && next.value.ehrId === id) {
+      for (const record of next.value.records) documents.push(...(await documentsIn(db, plan, record)))
+      next = await groups.next()
+    }
+    yield forestOf(object, id, documents)
+  }
+}
+
+async function* none(): AsyncGenerator<ParseDocument[]> {}
+
+/** Records that come one EHR after the other, those of an EHR together. */
+async function* byEhr(
+  batches: AsyncGenerator<ParseDocument[]>,
+): AsyncGenerator<{ ehrId: string; records: ParseDocument[] }> {
+  let held: ParseDocument[] = []
+  for await (const batch of batches)
+    for (const record of batch) {
+      const [first] = held
+      if (first && first.ehrId !== record.ehrId) {
+        yield { ehrId: String(first.ehrId), records: held }
+        held = []
+      }
+      held.push(record)
+      if (held.length % 100 === 0) requireRoom(held)
+    }
+  const [first] = held
+  if (first) yield { ehrId: String(first.ehrId), records: held }
+}

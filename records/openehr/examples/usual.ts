@@ -1,0 +1,95 @@
+import { rmClass } from '../rm/classes.ts'
+
+/** The class of an object where the template, or the model, only names one above it. */
+const CONCRETE: Readonly<Record<string, string>> = {
+  EVENT: 'POINT_EVENT',
+  ITEM_STRUCTURE: 'ITEM_TREE',
+  ITEM: 'ELEMENT',
+  PARTY_PROXY: 'PARTY_SELF',
+  DATA_VALUE: 'DV_TEXT',
+  DV_ORDERED: 'DV_COUNT',
+  DV_QUANTIFIED: 'DV_COUNT',
+  DV_AMOUNT: 'DV_COUNT',
+  DV_TEMPORAL: 'DV_DATE_TIME',
+  DV_ENCAPSULATED: 'DV_PARSABLE',
+  DV_TIME_SPECIFICATION: 'DV_GENERAL_TIME_SPECIFICATION',
+  UID_BASED_ID: 'HIER_OBJECT_ID',
+  OBJECT_ID: 'GENERIC_ID',
+  CONTENT_ITEM: 'SECTION',
+  ENTRY: 'EVALUATION',
+  CARE_ENTRY: 'EVALUATION',
+}
+
+export function concreteOf(rmType: string, declared: string): string {
+  const type = rmType.replace(/<.*$/, '')
+  if (rmClass(type) === undefined) return declared
+  return CONCRETE[type] ?? type
+}
+
+export const AT = '2026-03-01T08:30:00Z'
+
+export const codePhrase = (terminology: string, code_string: string) => ({
+  _type: 'CODE_PHRASE',
+  terminology_id: { _type: 'TERMINOLOGY_ID', value: terminology },
+  code_string,
+})
+
+export const codedText = (value: string, code: string, terminology = 'openehr') => ({
+  _type: 'DV_CODED_TEXT',
+  value,
+  defining_code: codePhrase(terminology, code),
+})
+
+/** What stands in attributes of which the template says nothing, by their names. */
+const BY_NAME: Readonly<Record<string, () => unknown>> = {
+  language: () => codePhrase('ISO_639-1', 'en'),
+  encoding: () => codePhrase('IANA_character-sets', 'UTF-8'),
+  territory: () => codePhrase('ISO_3166-1', 'NL'),
+  category: () => codedText('event', '433'),
+  setting: () => codedText('other care', '238'),
+  composer: () => ({ _type: 'PARTY_IDENTIFIED', name: 'Dr. Example' }),
+  current_state: () => codedText('completed', '532'),
+  math_function: () => codedText('maximum', '144'),
+  narrative: () => ({ _type: 'DV_TEXT', value: 'Example' }),
+  formalism: () => 'text/plain',
+  media_type: () => codePhrase('IANA_media-types', 'text/plain'),
+  archetype_node_id: () => 'at0000',
+  name: () => ({ _type: 'DV_TEXT', value: 'Example' }),
+  scheme: () => 'example',
+  match: () => '=',
+  size: () => 0,
+}
+
+/** The values of primitive types. */
+const PRIMITIVES: Readonly<Record<string, unknown>> = {
+  String: 'Example',
+  Code: 'example',
+  Identifier: 'example',
+  Boolean: true,
+  Real: 1,
+  Integer: 1,
+  ProportionKind: 0,
+  MagnitudeStatus: '=',
+  Match: '=',
+  Date: AT.slice(0, 10),
+  Time: AT.slice(11, 19),
+  DateTime: AT,
+  Duration: 'P1D',
+  Base64: '',
+  Uri: 'https://example.org/',
+  EhrUri: 'ehr://example.org/',
+}
+
+/** An object, or a value, of which no template says anything: as little as the model allows. */
+export function usual(type: string, name: string): unknown {
+  if (BY_NAME[name]) return BY_NAME[name]()
+  if (type in PRIMITIVES) return PRIMITIVES[type]
+  const concrete = concreteOf(type, type)
+  const object: Record<string, unknown> = { _type: concrete }
+  for (const attribute of rmClass(concrete)?.attributes.values() ?? [])
+    if (attribute.mandatory || (concrete === 'ELEMENT' && attribute.name === 'value')) {
+      const value = usual(attribute.type, attribute.name)
+      object[attribute.name] = attribute.multiple ? [value] : value
+    }
+  return object
+}

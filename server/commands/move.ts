@@ -1,0 +1,70 @@
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { MongoClient } from 'mongodb'
+import { readConfig } from '../config/config.ts'
+import { type Contents, copyDatabase, type Progress } from '../database/copy.ts'
+import { atStart, checkServer } from '../database/replica-set.ts'
+
+const usage = `Usage: npm run move -- --to mongodb://HOST/DATABASE?replicaSet=NAME
+
+Copies the embedded database of DATA_DIR into an empty database of a MongoDB, a replica set of version 7.0 or later:
+collections, documents and indexes. In the end it compares both, the number of documents and a digest of each collection.
+When it was interrupted, the same command goes on where it was. DATA_DIR stays as it is.
+
+The service must be stopped. To move while it runs, make a copy first, and move that:
+  npm run backup -- COPY && npm run restore -- COPY TARGET && DATA_DIR=TARGET npm run move -- --to …
+What is written after the backup is not in it.
+
+It takes the environment of the service. Start the service with MONGODB_URI afterwards, and keep DATA_DIR/keys.json:
+without its keys the data cannot be used.
+`
+
+const told = { at: 0 }
+function tell({ collection, documents, of }: Progress): void {
+  if (Date.now() - told.at < 1000) return
+  told.at = Date.now()
+  process.stderr.write(`${collection}: ${documents} of about ${of} documents\n`)
+}
+
+async function move(to: string): Promise<string> {
+  // It says what is wrong with the address, in the words of the service.
+  const { dataDir } = readConfig({ ...process.env, MONGODB_URI: to }, false)
+  const data = join(dataDir, 'database')
+  if ((await addressOf(data)) !== undefined)
+    throw new Error(`The service is running on ${dataDir}: stop it, or move a backup (--help)`)
+  const target = new MongoClient(to, atStart(to))
+  try {
+    await checkServer(target)
+    const engine = await startEmbeddedMongo({ dataDir: data })
+    const source = new MongoClient(engine.uri)
+    try {
+      // What expires meanwhile would be missing.
+      await source.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1_000_000 })
+      return summary(await copyDatabase(source.db('health-record'), target.db(), tell))
+    } finally {
+      await source.close()
+      await engine.stop()
+    }
+  } finally {
+    await target.close()
+  }
+}
+
+function summary(copied: ReadonlyMap<string, Contents>): string {
+  const lines = [...copied].map(([name, { documents, digest }]) => `${name}: ${documents}, ${digest}\n`)
+  return `${lines.join('')}${copied.size} collections are the same in both\n`
+}
+
+async function main(): Promise<void> {
+  const options = { to: { type: 'string' }, help: { type: 'boolean' } } as const
+  const { values } = parseArgs({ options })
+  if (values.help) process.stdout.write(usage)
+  else if (values.to === undefined) throw new Error(usage)
+  else process.stdout.write(await move(values.to))
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`${(error as Error).message ?? error}\n`)
+  process.exitCode = 1
+})

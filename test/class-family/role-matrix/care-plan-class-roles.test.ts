@@ -1,0 +1,3 @@
+import { classRoleMatrix } from './class-matrix.ts'
+
+classRoleMatrix('care plans')

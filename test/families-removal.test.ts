@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import {
+  agree,
+  byClass,
+  createByPath,
+  KIND_NAMES,
+  kinds,
+  newPlace,
+  type Place,
+  pathOf,
+  readByPath,
+  writtenOf,
+} from './family-kinds.ts'
+import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from './harness/care/patients.ts'
+import { assertError } from './harness/clients/class-client.ts'
+import { ok, refused } from './harness/clients/path-client.ts'
+import { newAdmin, newPerson, type Person } from './harness/people/people.ts'
+
+describe('to both families', () => {
+  let patient: Patient
+  let place: Place
+  let nurse: Person
+  before(async () => {
+    ;[{ patient, place }, nurse] = await Promise.all([newPlace(), newPerson()])
+    await letIn(place.carePlanId, nurse, 'read')
+  })
+
+  for (const name of KIND_NAMES) {
+    const { change, deletes } = kinds[name]
+
+    describe(`the ${name} is`, () => {
+      it('gone when the class family has deleted it', async () => {
+        const owner = name === 'Ehr' ? await newPatient() : patient
+        const id = name === 'Ehr' ? owner.ehrId : String((await createByPath(owner, name, place)).id)
+        await byClass(owner).delete(name, id).expect(200)
+        assert.equal((await readByPath(owner, name, place, id)).resource, undefined)
+        // What is put under a path of its own is made anew.
+        const again =
+          change && !kinds[name].isNamed
+            ? owner.call('PUT', pathOf(name, place, id), writtenOf(name, id))
+            : owner.call('DELETE', pathOf(name, place, id))
+        refused(await again, 404, 'not-found')
+      })
+
+      if (deletes)
+        it('gone when the path family has deleted it, as it was seen', async () => {
+          const owner = name === 'Ehr' ? await newPatient() : patient
+          const id = name === 'Ehr' ? owner.ehrId : String((await createByPath(owner, name, place)).id)
+          await byClass(owner)
+            .put(name, id, change ?? {})
+            .expect(200)
+          const remove = (version: number) =>
+            owner.call('DELETE', pathOf(name, place, id), undefined, { 'if-match': `"${version}"` })
+          refused(await remove(1), 412, 'precondition-failed')
+          ok(await remove(2), 204)
+          assertError(await byClass(owner).get(name, id), 101)
+          assertError(await byClass(owner).put(name, id, change ?? {}), 101)
+          assertError(await byClass(owner).delete(name, id), 101)
+        })
+
+      it('a participant’s to read, and no more', async () => {
+        const own: Partial<Record<string, string>> = { Ehr: place.ehrId, CarePlan: place.carePlanId }
+        const id = own[name] ?? String((await createByPath(patient, name, place)).id)
+        const { resource } = await readByPath(nurse, name, place, id)
+        agree(name, resource, (await byClass(nurse).get(name, id).expect(200)).body)
+        const method = change ? 'PUT' : 'DELETE'
+        refused(
+          await nurse.call(method, pathOf(name, place, id), change && writtenOf(name, id)),
+          403,
+          'forbidden',
+        )
+        assertError(await byClass(nurse).put(name, id, change ?? {}), 101)
+        assertError(await byClass(nurse).delete(name, id), 101)
+      })
+    })
+  }
+
+  it('all that is in an EHR is gone, and comes back with it', async () => {
+    const [one, other] = [await newPatient(), await newPatient()]
+    const plan = await newPlan(one)
+    await newTask(one, plan, await newGoal(one, plan))
+    ok(await one.call('DELETE', `/med/ehr/${one.ehrId}`), 204)
+    for (const name of ['CarePlan', 'Goal', 'Task'])
+      assert.deepEqual((await byClass(one).list(name, {}).expect(200)).body.results, [])
+    assertError(await byClass(one).post('Goal', { ehrId: one.ehrId, carePlanId: plan, name: 'x' }), 101)
+    const admin = await newAdmin()
+    ok(await admin.call('POST', `/med/ehr/${one.ehrId}/restore`))
+    await byClass(one).get('CarePlan', plan).expect(200)
+    assert.equal((await byClass(one).list('Task', {}).expect(200)).body.results.length, 1)
+
+    const kept = await newPlan(other)
+    await byClass(other).delete('Ehr', other.ehrId).expect(200)
+    assert.deepEqual(ok(await other.call('GET', '/ehr')).items, [])
+    refused(await other.call('GET', `/ehr/${other.ehrId}/careplan`), 404, 'not-found')
+    assert.equal(ok(await admin.call('POST', `/med/ehr/${other.ehrId}/restore`)).version, 3)
+    ok(await other.call('POST', `careplan/${kept}/goal`, { name: 'x' }), 201)
+    await byClass(other).post('Goal', { ehrId: other.ehrId, carePlanId: kept, name: 'y' }).expect(201)
+    assert.equal(ok(await other.call('GET', `careplan/${kept}`)).goals.length, 2)
+  })
+})

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import type { TObject } from '@sinclair/typebox'
+import sharp from 'sharp'
+import { Form, Raw } from '../../../../path-api/answer/media.ts'
+import { exampleOf } from '../../../../path-api/documentation/example.ts'
+import { namesIn, type Operation } from '../../../../path-api/operation/operation.ts'
+import { table } from '../../../../path-api/table.ts'
+import { CLASS_NAMES, type ClassName, classKind, isClassName } from '../../../../records/kinds.ts'
+import { byClass } from '../../../family-kinds.ts'
+import { newGoal, newPatient, newPlan, newTask, type Patient } from '../../../harness/care/patients.ts'
+import { addition, exampleBody, pathIn, unlike } from '../../../harness/care/samples/examples.ts'
+import { assertError } from '../../../harness/clients/class-client.ts'
+import { ok, refused } from '../../../harness/clients/path-client.ts'
+import { mailAbout } from '../../../harness/people/mail.ts'
+import { newPerson, type Person } from '../../../harness/people/people.ts'
+
+type Ids = Record<string, string>
+type Body = Record<string, unknown>
+
+const NAME = 'Zebedee Quillfeather'
+
+const operations = table
+  .filter(({ path, access }) => /^\/(ehr|med|profile|data|chat)\b/.test(path) && access !== 'public')
+  // It ends the session.
+  .filter(({ id }) => id !== 'leaveAccesses')
+  // What is deleted or closed shows nothing any more.
+  .sort((one, other) => rank(one) - rank(other))
+
+function rank({ method, path }: Operation): number {
+  return path.endsWith('/close') ? 4 : ['get', 'post', 'put', 'delete'].indexOf(method)
+}
+
+describe('an anonymous care plan', function suite() {
+  this.timeout(30_000)
+  let patient: Patient
+  let nurse: Person
+  let picture: Buffer
+  const ids: Ids = { guidelineId: 'asthma' }
+  before(async () => {
+    ;[patient, nurse] = await Promise.all([newPatient(), newPerson()])
+    const profile = { name: { displayName: NAME } }
+    ok(await patient.call('PUT', `/profile/${patient.mvUid}`, profile))
+    const black = sharp({ create: { width: 8, height: 8, channels: 3, background: 'black' } })
+    const png = { 'content-type': 'image/png' }
+    const at = `/profile/${patient.mvUid}/picture`
+    ok(await patient.call('POST', at, await black.png().toBuffer(), png), 201)
+    picture = ok(await patient.call('GET', at))
+    const careplanId = await newPlan(patient, { anonymous: true })
+    const goalId = await newGoal(patient, careplanId)
+    const taskId = await newTask(patient, careplanId, goalId)
+    const participant = { mvUid: nurse.mvUid, access: 'MANAGE' }
+    const { participationId } = ok(
+      await patient.call('POST', `careplan/${careplanId}/participant`, participant),
+      201,
+    )
+    Object.assign(ids, { ehrId: patient.ehrId, careplanId, carePlanId: careplanId, ownerId: careplanId })
+    Object.assign(ids, { goalId, taskId, participationId, connectionMvUid: patient.mvUid })
+  })
+
+  function assertUnnamed(answered: unknown, about: string): void {
+    const told = Buffer.isBuffer(answered) ? answered.toString('latin1') : JSON.stringify(answered)
+    for (const secret of [
+      NAME,
+      'Quillfeather',
+      patient.email,
+      picture.toString('latin1'),
+      picture.toString('base64'),
+    ])
+      assert.ok(!told.includes(secret), `${about}: ${told.slice(0, 500)}`)
+  }
+
+  const named = (kind: ClassName) =>
+    'carePlanId' in classKind(kind).body.properties && { carePlanId: ids.carePlanId }
+
+  /** The ids of what an operation is about, made by the patient where there is none yet. */
+  async function idsFor({ kind, path }: Operation): Promise<Ids> {
+    const own = namesIn(path).find((name) => !(name in ids) && name !== 'mvUid')
+    if (own === undefined || !isClassName(kind)) return ids
+    const { path: at, method } = addition(kind) as Operation
+    const body: Body = unlike(kind, { ...exampleBody(kind), ...named(kind) })
+    const { id } = ok(await patient.call(method.toUpperCase(), pathIn(at, { ...body, ...ids }), body), 201)
+    return { ...ids, [own]: own in body ? encodeURIComponent(String(body[own])) : id }
+  }
+
+  function bodyOf({ body, path }: Operation): unknown {
+    if (body === undefined || body instanceof Raw || body instanceof Form) return undefined
+    const {
+      id: _,
+      participationId: __,
+      substance: ___,
+      participants: ____,
+      status: _____,
+      ...example
+    } = exampleOf(body as TObject) as Body
+    if ('carePlanId' in example) example.carePlanId = ids.carePlanId
+    if ('anonymous' in example) example.anonymous = true
+    return path.includes('/network') ? { mvUid: patient.mvUid } : example
+  }
+
+  it('names its subject in no answer to a participant', async () => {
+    const done = new Set<string>()
+    for (const operation of operations)
+      for (const mvUid of operation.path.includes('{mvUid}') ? [patient.mvUid, nurse.mvUid] : ['']) {
+        // The nurse's own account and its picture are nobody else's.
+        if (mvUid === nurse.mvUid && operation.method === 'delete') continue
+        const all: Ids = { ...(await idsFor(operation)), mvUid }
+        const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => all[name] ?? 'x')
+        const method = operation.method.toUpperCase()
+        const { status, body, headers } = await nurse.call(method, path, bodyOf(operation))
+        assert.ok(status < 500, `${operation.id}: ${status}`)
+        assertUnnamed([body, [...headers]], operation.id)
+        if (Buffer.isBuffer(body)) assertUnnamed(body, operation.id)
+        if (status < 300) done.add(operation.id)
+      }
+    for (const id of ['listEhrs', 'listCarePlans', 'getCarePlan', 'listCarePlanChanges', 'listDiagnoses'])
+      assert.ok(done.has(id), id)
+    assert.ok(done.size > 70, String(done.size))
+  })
+
+  it('names them in no object of the class family', async () => {
+    const { list, get } = byClass(nurse)
+    for (const name of CLASS_NAMES) {
+      const { results } = (await list(name, {}).expect(200)).body
+      assertUnnamed(results, name)
+      if (results[0]) assertUnnamed((await get(name, results[0].objectId).expect(200)).body, name)
+    }
+    assertError(await get('_User', patient.mvUid), 101)
+  })
+
+  it('names them in no mail', async () => {
+    const mail = await mailAbout(nurse.email, /care plan/i)
+    assertUnnamed([mail.subject, mail.text, mail.html, mail.from], 'mail')
+  })
+
+  describe('about somebody without an account', () => {
+    let keeper: Person
+    let ehrId: string
+    let planId: string
+    before(async () => {
+      keeper = await newPerson()
+      nurse = await newPerson()
+      ehrId = ok(await keeper.call('POST', '/ehr', { subjectId: NAME }), 201).id
+      planId = ok(await keeper.call('POST', `/ehr/${ehrId}/careplan`, { name: 'x', anonymous: true }), 201).id
+      const body = { mvUid: nurse.mvUid, access: 'WRITE' }
+      ok(await keeper.call('POST', `/ehr/${ehrId}/careplan/${planId}/participant`, body), 201)
+    })
+
+    const seen = async (who: Person) =>
+      ok(await who.call('GET', '/ehr')).items.find(({ id }: { id: string }) => id === ehrId)
+
+    it('does not show the reference that names them, in either family', async () => {
+      assert.deepEqual([(await seen(nurse)).subjectId, (await seen(keeper)).subjectId], [null, NAME])
+      const { list, get } = byClass(nurse)
+      assertUnnamed((await list('Ehr', {}).expect(200)).body, 'list')
+      const { body } = await get('Ehr', ehrId).expect(200)
+      assert.deepEqual([body.objectId, body.subjectId], [ehrId, undefined])
+      assert.equal((await byClass(keeper).get('Ehr', ehrId).expect(200)).body.subjectId, NAME)
+    })
+
+    it('does not let it be guessed by questions', async () => {
+      const { list } = byClass(nurse)
+      const found = async (where: Body, more: Body = {}) =>
+        (await list('Ehr', where, more).expect(200)).body.results.length
+      assert.equal(await found({ objectId: ehrId }), 1)
+      for (const where of [
+        { subjectId: NAME },
+        { subjectId: { $regex: '^Zeb' } },
+        { $or: [{ objectId: 'none' }, { objectId: ehrId, subjectId: { $gt: 'A' } }] },
+        { objectId: ehrId, subjectId: { $ne: 'x' } },
+      ])
+        assert.equal(await found(where), 0, JSON.stringify(where))
+      assert.equal(await found({ objectId: ehrId }, { order: 'subjectId' }), 0)
+      assert.equal(await found({ objectId: ehrId }, { distinct: 'subjectId' }), 0)
+      const plans = {
+        ehrId: { $select: { key: 'objectId', query: { className: 'Ehr', where: { subjectId: NAME } } } },
+      }
+      assert.deepEqual((await list('CarePlan', plans).expect(200)).body.results, [])
+      const byName = { name: { $select: { key: 'subjectId', query: { className: 'Ehr', where: {} } } } }
+      await byClass(keeper).put('CarePlan', planId, { name: NAME }).expect(200)
+      assert.deepEqual((await list('CarePlan', byName).expect(200)).body.results, [])
+      await byClass(keeper).put('CarePlan', planId, { name: 'x' }).expect(200)
+    })
+
+    it('is made a named one by those who write the EHR, and by no participant', async () => {
+      const path = `/ehr/${ehrId}/careplan/${planId}`
+      ok(await nurse.call('PUT', path, { name: 'y', anonymous: true }))
+      refused(await nurse.call('PUT', path, { name: 'z' }), 422, 'rule-violated')
+      assertError(
+        await byClass(nurse).put('CarePlan', planId, { anonymous: false }),
+        142,
+        /^anonymous must stay true/,
+      )
+      assertError(
+        await byClass(nurse).put('CarePlan', planId, { anonymous: null }),
+        142,
+        /^anonymous must stay true/,
+      )
+      ok(await keeper.call('PUT', path, { name: 'z' }))
+      assert.equal((await seen(nurse)).subjectId, NAME)
+      ok(await keeper.call('PUT', path, { name: 'z', anonymous: true }))
+      const { version } = ok(await keeper.call('GET', path))
+      refused(await nurse.call('POST', `${path}/restore`, { version: version - 1 }), 422, 'rule-violated')
+      assert.equal((await seen(nurse)).subjectId, null)
+    })
+
+    it('does not hide them from who takes part in a named plan of theirs, too', async () => {
+      const other = ok(await keeper.call('POST', `/ehr/${ehrId}/careplan`, { name: 'named' }), 201).id
+      const body = { mvUid: nurse.mvUid, access: 'READ' }
+      ok(await keeper.call('POST', `/ehr/${ehrId}/careplan/${other}/participant`, body), 201)
+      assert.equal((await seen(nurse)).subjectId, NAME)
+      assert.equal((await byClass(nurse).get('Ehr', ehrId).expect(200)).body.subjectId, NAME)
+    })
+  })
+})

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { byClass } from '../../../family-kinds.ts'
+import { letIn, newPatient, newPlan, type Patient } from '../../../harness/care/patients.ts'
+import { assertError, moment } from '../../../harness/clients/class-client.ts'
+import { ok, refused, refusedAt } from '../../../harness/clients/path-client.ts'
+import { newPerson, type Person } from '../../../harness/people/people.ts'
+import { assertNoScan, commandsOf } from '../../../harness/service/database-commands.ts'
+
+const snomed = 'http://snomed.info/sct'
+
+describe('diagnoses', () => {
+  let patient: Patient
+  before(async () => {
+    patient = await newPatient()
+  })
+
+  const add = async (body: object) => ok(await patient.call('POST', 'diagnosis', body), 201)
+  const found = async (query: Record<string, string>): Promise<string[]> => {
+    const { items } = ok(await patient.call('GET', `diagnosis?${new URLSearchParams(query)}`))
+    return items.map(({ name }: { name: string }) => name)
+  }
+
+  it('are kept in words and in codes', async () => {
+    const { id, status, code, resolved } = await add({ name: 'Bad back' })
+    assert.deepEqual([status, code, resolved], ['active', null, null])
+    const coded = { name: 'Hypertension', code: { system: snomed, code: '38341003' } }
+    ok(await patient.call('PUT', `diagnosis/${id}`, coded))
+    assert.deepEqual(ok(await patient.call('GET', `diagnosis/${id}`)).code, coded.code)
+    ok(await patient.call('DELETE', `diagnosis/${id}`), 204)
+  })
+
+  it('refuse what contradicts itself, in both families', async () => {
+    const faulty = { name: ' ', onset: '2026-02-01', recognised: '2026-01-01', resolved: '2025-01-01' }
+    assert.deepEqual(refusedAt(await patient.call('POST', 'diagnosis', faulty), 422, 'rule-violated'), [
+      'body.name',
+      'body.recognised',
+      'body.resolved',
+      'body.status',
+    ])
+    const { put, post } = byClass(patient)
+    const over = { ehrId: patient.ehrId, name: 'Flu', resolved: moment('2026-01-01T00:00:00.000Z') }
+    assertError(await post('Diagnosis', over), 142, /^status must be inactive/)
+    const { objectId } = (await post('Diagnosis', { ...over, status: 'resolved' }).expect(201)).body
+    assertError(await put('Diagnosis', objectId, { status: 'relapse' }), 142, /^status must be inactive/)
+    await put('Diagnosis', objectId, { status: 'relapse', resolved: null }).expect(200)
+    await put('Diagnosis', objectId, { status: 'active' }).expect(200)
+    assertError(await put('Diagnosis', objectId, { words: ['x'] }), 142, 'words may not be changed')
+  })
+
+  it('are found by the beginnings of words, whatever their case and diacritics, and nothing else', async () => {
+    patient = await newPatient()
+    await add({ name: 'Ménière’s disease', comment: 'Left ear (severe)' })
+    await add({ name: 'Hypertension, stage 2', bodySite: 'Herz' })
+    await add({ name: 'Straßenkrankheit', status: 'inactive' })
+    for (const [search, expected] of [
+      ['meniere', ['Ménière’s disease']],
+      ['DISEASE MÉN', ['Ménière’s disease']],
+      ['ear sev', ['Ménière’s disease']],
+      ['strasse', ['Straßenkrankheit']],
+      ['herz', ['Hypertension, stage 2']],
+      ['h', ['Hypertension, stage 2']],
+      ['tension', []],
+      ['hyper ear', []],
+      ['.*', []],
+      ['^hyp', ['Hypertension, stage 2']],
+      ['$where', []],
+      ['\u{1F600}', []],
+    ] as const)
+      assert.deepEqual(await found({ search }), expected, search)
+    const { post } = byClass(patient)
+    await post('Diagnosis', { ehrId: patient.ehrId, name: 'Ängste' }).expect(201)
+    assert.deepEqual(await found({ search: 'ang' }), ['Ängste'])
+    assert.deepEqual(await found({ search: 's', status: 'inactive' }), ['Straßenkrankheit'])
+    refused(await patient.call('GET', `diagnosis?search=${'x'.repeat(201)}`), 400, 'invalid-input')
+    refused(await patient.call('GET', 'diagnosis?status=bad'), 400, 'invalid-input')
+  })
+
+  it('are found by their code, with its system or without', async () => {
+    await add({ name: 'Asthma', code: { system: snomed, code: '195967001' } })
+    await add({ name: 'Astma', code: { system: 'ICPC', code: '195967001' } })
+    assert.deepEqual(await found({ code: '195967001' }), ['Astma', 'Asthma'])
+    assert.deepEqual(await found({ code: `${snomed}|195967001` }), ['Asthma'])
+    assert.deepEqual(await found({ code: '1959' }), [])
+    const paged = ok(await patient.call('GET', 'diagnosis?code=195967001&limit=1&count=true'))
+    assert.equal(paged.page.total, 2)
+    const next = `diagnosis?code=195967001&cursor=${paged.page.next}`
+    assert.deepEqual(
+      ok(await patient.call('GET', next)).items.map(({ name }: { name: string }) => name),
+      ['Asthma'],
+    )
+  })
+
+  it('are searched within one EHR, by its index', async () => {
+    const query = 'diagnosis?search=asthma%20x&code=195967001&status=active&count=true'
+    const commands = await commandsOf(() => patient.call('GET', query))
+    await assertNoScan(commands.filter((command) => command[command.commandName] === 'Diagnosis'))
+  })
+
+  it('are for whoever takes part in a plan, who reads them and no more', async () => {
+    const nurse: Person = await newPerson()
+    refused(await nurse.call('GET', `/ehr/${patient.ehrId}/diagnosis`), 404, 'not-found')
+    await letIn(await newPlan(patient), nurse, 'write')
+    const { items } = ok(await nurse.call('GET', `/ehr/${patient.ehrId}/diagnosis?search=asthma`))
+    assert.equal(items.length, 1)
+    const path = `/ehr/${patient.ehrId}/diagnosis`
+    refused(await nurse.call('POST', path, { name: 'x' }), 403, 'forbidden')
+    refused(await nurse.call('PUT', `${path}/${items[0].id}`, { name: 'x' }), 403, 'forbidden')
+  })
+})

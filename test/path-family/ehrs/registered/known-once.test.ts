@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { byClass } from '../../../family-kinds.ts'
+import { newPatient, type Patient } from '../../../harness/care/patients.ts'
+import { assertError } from '../../../harness/clients/class-client.ts'
+import { type Answer, ok, refused, refusedAt } from '../../../harness/clients/path-client.ts'
+import { newPerson } from '../../../harness/people/people.ts'
+import { service } from '../../../harness/service/service.ts'
+
+type Listed = Record<string, string>
+
+describe('what an EHR has once', () => {
+  let patient: Patient
+  before(async () => {
+    patient = await newPatient()
+  })
+
+  const at = (substance: string) => `adversereaction/${encodeURIComponent(substance)}`
+  const putReaction = (substance: string, body: object = {}, headers: Record<string, string> = {}) =>
+    patient.call('PUT', at(substance), body, headers)
+  const putDevice = (body: object, headers: Record<string, string> = {}) =>
+    patient.call('PUT', 'device', body, headers)
+  const listed = async (path: string, field: string): Promise<string[]> =>
+    ok(await patient.call('GET', path))
+      .items.map((one: Listed) => one[field])
+      .sort()
+
+  describe('an adverse reaction', () => {
+    it('is one for each substance, whatever the case and blanks', async () => {
+      const first = await putReaction('Penicillin  G', { criticality: 'high' })
+      const { id, substance, lastUpdated, status, reactions } = ok(first, 201)
+      assert.deepEqual([substance, status, reactions], ['Penicillin  G', 'active', []])
+      assert.ok(Date.parse(lastUpdated) > 0)
+      assert.equal(first.headers.get('location'), `/ehr/${patient.ehrId}/adversereaction/Penicillin%20%20G`)
+      const again = ok(
+        await putReaction(' penicillin g ', { substance: 'PENICILLIN g', category: 'medication' }),
+      )
+      assert.deepEqual(
+        [again.id, again.version, again.substance, again.criticality, again.category],
+        [id, 2, 'PENICILLIN g', null, 'medication'],
+      )
+      assert.equal(ok(await patient.call('GET', at('peniCILLIN\u00a0G'))).id, id)
+      assert.equal(ok(await patient.call('GET', `${at('PENICILLIN G')}/history`)).items.length, 2)
+      assert.equal(ok(await patient.call('POST', `${at('penicillin g')}/restore`, { version: 1 })).version, 3)
+      refused(await putReaction('Penicillin G', { substance: 'Aspirin' }), 400, 'id-mismatch')
+      refused(await putReaction('Penicillin G', { id: 'another' }), 400, 'id-mismatch')
+    })
+
+    it('is made and replaced under conditions', async () => {
+      const onlyNew = { 'if-none-match': '*' }
+      const made = await putReaction('Latex', {}, onlyNew)
+      ok(made, 201)
+      const late = await putReaction('LATEX', {}, onlyNew)
+      refused(late, 412, 'precondition-failed')
+      assert.equal(late.etag, '"1"')
+      refused(await putReaction('latex', {}, { 'if-match': '"7"' }), 412, 'precondition-failed')
+      ok(await putReaction('latex', {}, { 'if-match': made.etag }))
+      refused(await putReaction('Nickel', {}, { 'if-match': '*' }), 412, 'precondition-failed')
+      refused(await putReaction('Nickel', {}, { 'if-none-match': '"1"' }), 400, 'malformed-request')
+      ok(await patient.call('DELETE', at('lateX'), undefined, { 'if-match': '"2"' }), 204)
+      refused(await patient.call('GET', at('Latex')), 404, 'not-found')
+      ok(await putReaction('Latex', {}, onlyNew), 201)
+    })
+
+    /** Sends the path as it stands; fetch would tidy it up. */
+    const raw = (method: string, substance: string): Promise<Answer> =>
+      new Promise((resolve, reject) => {
+        const headers = { authorization: `Bearer ${patient.authToken}`, 'content-type': 'application/json' }
+        const path = `/ehr/${patient.ehrId}/adversereaction/${substance}`
+        request(service.url + path, { method, path, headers }, (answer) => {
+          const chunks: Buffer[] = []
+          answer.on('data', (chunk) => chunks.push(chunk))
+          answer.on('end', () => {
+            const body = JSON.parse(Buffer.concat(chunks).toString())
+            resolve({ status: answer.statusCode ?? 0, body, etag: '', headers: new Headers() })
+          })
+        })
+          .on('error', reject)
+          .end(method === 'PUT' ? '{}' : undefined)
+      })
+
+    it('takes any substance as it is written', async () => {
+      patient = await newPatient()
+      for (const substance of [
+        '../..',
+        '/',
+        '%2F',
+        '\u{1F95C} peanut',
+        'a?b#c',
+        '$where',
+        'ß-lactam',
+        'x'.repeat(200),
+      ]) {
+        const path = encodeURIComponent(substance)
+        assert.equal((await raw('PUT', path)).body.substance, substance)
+        assert.equal((await raw('GET', path)).body.substance, substance)
+      }
+      assert.equal((await raw('GET', 'SS-lactam')).body.substance, 'ß-lactam')
+      assert.equal((await listed('adversereaction', 'substance')).length, 8)
+      for (const [substance, status] of [
+        ['%20', 422],
+        ['%00', 400],
+        ['%ff', 400],
+        ['x'.repeat(1000), 400],
+        ['a/b', 404],
+      ] as const)
+        assert.equal((await raw('PUT', substance)).status, status, substance.slice(0, 9))
+      assert.equal((await listed('adversereaction', 'substance')).length, 8)
+    })
+
+    it('is found by its substance, by what happened, and by its code', async () => {
+      const code = { system: 'ATC', code: 'J01CE' }
+      const reactions = [{ manifestation: 'Nesselfieber', onset: '2020-02-29' }]
+      ok(await putReaction('Amoxicilline', { code, reactions, category: 'medication' }), 201)
+      for (const query of [
+        'search=amoxi',
+        'search=NESSEL',
+        'code=J01CE',
+        'code=ATC|J01CE',
+        'category=medication',
+      ])
+        assert.deepEqual(await listed(`adversereaction?${query}`, 'substance'), ['Amoxicilline'], query)
+      assert.deepEqual(await listed('adversereaction?search=amoxi&status=resolved', 'substance'), [])
+    })
+
+    it('names everything that is wrong with it', async () => {
+      const faulty = {
+        ...{ firstOnset: '2026-02-01', lastOnset: '2026-01-01' },
+        reactions: [{ manifestation: 'x', onset: '2021-02-29' }],
+      }
+      assert.deepEqual(refusedAt(await putReaction('x', faulty), 422, 'rule-violated'), [
+        'body.lastOnset',
+        'body.reactions.0.onset',
+      ])
+      const { post } = byClass(patient)
+      assertError(
+        await post('AdverseReaction', {
+          ehrId: patient.ehrId,
+          substance: 'x',
+          ...{ reactions: faulty.reactions },
+        }),
+        142,
+        /^reactions\.0\.onset must be a day that exists$/,
+      )
+    })
+  })
+
+  describe('a device', () => {
+    it('is known by its serial number or its UDI, else by its name', async () => {
+      const named = await putDevice({ name: 'Thermometer' })
+      const { id } = ok(named, 201)
+      assert.equal(named.headers.get('location'), `/ehr/${patient.ehrId}/device/${id}`)
+      assert.equal(ok(await putDevice({ name: ' THERMOMETER', model: 'T-1' })).id, id)
+      const labelled = ok(await putDevice({ name: 'Thermometer', serial: 'SN 1' }), 201)
+      const both = ok(await putDevice({ name: 'Ear thermometer', serial: 'sn  1', udi: '(01)0950' }))
+      assert.deepEqual([both.id, both.version, both.name], [labelled.id, 2, 'Ear thermometer'])
+      assert.equal(ok(await putDevice({ name: 'Any', udi: '(01)0950' })).id, labelled.id)
+      const other = ok(await putDevice({ name: 'Ear thermometer', serial: 'SN 2' }), 201)
+      refused(await putDevice({ name: 'x', serial: 'SN 2', udi: '(01)0950' }), 409, 'conflict')
+      refused(
+        await patient.call('PUT', `device/${other.id}`, { name: 'x', udi: '(01)0950' }),
+        409,
+        'conflict',
+      )
+      refused(
+        await putDevice({ name: 'x', serial: 'SN 2' }, { 'if-none-match': '*' }),
+        412,
+        'precondition-failed',
+      )
+      assert.equal(ok(await patient.call('GET', `device/${other.id}`)).version, 1)
+      assert.deepEqual(await listed('device', 'name'), [' THERMOMETER', 'Any', 'Ear thermometer'])
+    })
+  })
+
+  it('once in both families, also at the same instant', async () => {
+    patient = await newPatient()
+    const { ehrId } = patient
+    const { post, put } = byClass(patient)
+    const created = await Promise.all([
+      ...Array.from({ length: 8 }, () => putReaction('Aspirin', {})),
+      ...Array.from({ length: 4 }, () => putReaction('ASPIRIN', {}, { 'if-none-match': '*' })),
+    ])
+    const count = (status: number) => created.filter((one) => one.status === status).length
+    assert.equal(count(201), 1)
+    assert.equal(count(200) + count(412), 11)
+    assert.ok(count(412) >= 3, String(created.map(({ status }) => status)))
+    const byClasses = await Promise.all(
+      Array.from({ length: 6 }, (_, i) =>
+        post('AdverseReaction', { ehrId, substance: `Nuts${' '.repeat(i)}` }),
+      ),
+    )
+    assert.deepEqual(byClasses.map(({ status }) => status).sort(), [201, 400, 400, 400, 400, 400])
+    for (const { body } of byClasses.filter(({ status }) => status === 400)) assert.equal(body.code, 137)
+    assertError(await post('AdverseReaction', { ehrId, substance: 'aspirin' }), 137)
+    const nuts = byClasses.find(({ status }) => status === 201)?.body.objectId
+    assertError(await put('AdverseReaction', nuts, { substance: 'Aspirin' }), 137)
+    await put('AdverseReaction', nuts, { substance: 'Hazelnuts' }).expect(200)
+    assert.equal(ok(await patient.call('GET', at('hazelnuts'))).id, nuts)
+    refused(await patient.call('GET', at('nuts')), 404, 'not-found')
+    assert.deepEqual(
+      (await listed('adversereaction', 'substance')).map((one) => one.toLowerCase()),
+      ['aspirin', 'hazelnuts'],
+    )
+    ok(await putReaction('Nuts', {}), 201)
+    // What it was called before belongs to another one now.
+    refused(await patient.call('POST', `${at('hazelnuts')}/restore`, { version: 1 }), 409, 'conflict')
+  })
+
+  it('tells a stranger nothing, whatever their conditions', async () => {
+    const stranger = await newPerson()
+    for (const substance of ['Aspirin', 'Unknown'])
+      for (const headers of [
+        {},
+        { 'if-none-match': '*' },
+        { 'if-match': '*' },
+        { 'if-match': '"1"' },
+      ] as Record<string, string>[]) {
+        const path = `/ehr/${patient.ehrId}/${at(substance)}`
+        refused(await stranger.call('PUT', path, {}, headers), 404, 'not-found')
+        refused(await stranger.call('GET', path), 404, 'not-found')
+      }
+    refused(await stranger.call('PUT', `/ehr/${patient.ehrId}/device`, { name: 'x' }), 404, 'not-found')
+  })
+})

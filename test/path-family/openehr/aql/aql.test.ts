@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { letIn, newPatient, newPlan, type Patient } from '../../../harness/care/patients.ts'
+import { ok, refused, refusedAt } from '../../../harness/clients/path-client.ts'
+import { pressureOf, someTemplate } from '../../../harness/openehr.ts'
+import { newHolder, newPerson, type Person } from '../../../harness/people/people.ts'
+
+const OBSERVATION = 'OBSERVATION o[openEHR-EHR-OBSERVATION.pressure_of_tests.v1]'
+const SYSTOLIC = 'o/data[at0001]/events[at0002]/data[at0003]/items[at0004]/value/magnitude'
+
+describe('AQL', () => {
+  let template: string
+  let patient: Patient
+  let plan: string
+  const uids: string[] = []
+  before(async () => {
+    ;[template, patient] = await Promise.all([someTemplate(), newPatient()])
+    plan = await newPlan(patient)
+    for (const [systolic, more] of [
+      [118, ''],
+      [142, `?carePlanId=${plan}`],
+      [185, ''],
+    ] as const)
+      uids.push(ok(await add(patient, systolic, more), 201).uid)
+  })
+
+  const add = (by: Patient, systolic: number, more = '') =>
+    by.call('POST', `/med/ehr/${by.ehrId}/composition/json${more}`, pressureOf(template, systolic))
+  const ask = (by: Person, q: string, more: object = {}) => by.call('POST', '/med/aql', { q, ...more })
+  const rowsOf = async (by: Person, q: string, more: object = {}) => ok(await ask(by, q, more)).rows
+  const values = `SELECT ${SYSTOLIC} AS systolic FROM EHR e CONTAINS ${OBSERVATION} ORDER BY systolic`
+
+  it('answers rows as JSON and as CSV, by POST and by a link', async () => {
+    const q = `SELECT c/uid/value, ${SYSTOLIC} AS systolic FROM EHR e[ehr_id/value=$ehr] CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} WHERE ${SYSTOLIC} >= 140 ORDER BY ${SYSTOLIC} DESC`
+    const query_parameters = { ehr: patient.ehrId }
+    const found = ok(await ask(patient, q, { query_parameters }))
+    assert.deepEqual(found.rows, [
+      [uids[2], 185],
+      [uids[1], 142],
+    ])
+    assert.deepEqual(found.columns, [
+      { name: '#0', path: 'c/uid/value' },
+      { name: 'systolic', path: SYSTOLIC },
+    ])
+    assert.deepEqual([found.q, found.meta._type, found.meta._executed_aql], [q, 'RESULTSET', q])
+    const link = `/med/aql?${new URLSearchParams({ q, query_parameters: JSON.stringify(query_parameters) })}`
+    assert.deepEqual(ok(await patient.call('GET', link)).rows, found.rows)
+    const csv = await patient.call('POST', '/med/aql', { q, query_parameters }, { accept: 'text/csv' })
+    assert.equal(csv.headers.get('content-type'), 'text/csv')
+    assert.equal(csv.body, `#0,systolic\r\n${uids[2]},185\r\n${uids[1]},142\r\n`)
+  })
+
+  it('is answered page by page', async () => {
+    const first = ok(await ask(patient, values, { fetch: 2 }))
+    assert.deepEqual([first.rows, first.meta.next_offset], [[[118], [142]], 2])
+    const second = ok(await ask(patient, values, { fetch: 2, offset: 2 }))
+    assert.deepEqual([second.rows, second.meta.next_offset], [[[185]], undefined])
+    assert.deepEqual(await rowsOf(patient, `${values} LIMIT 1 OFFSET 1`), [[142]])
+    assert.deepEqual(await rowsOf(patient, `${values} LIMIT 1 OFFSET 9007199254740991`), [])
+    refusedAt(await ask(patient, `${values} LIMIT 1`, { fetch: 1 }), 422, 'rule-violated')
+  })
+
+  it('is refused with the line, the column and what was expected', async () => {
+    const deep = `SELECT a FROM EHR a ${'CONTAINS SECTION '.repeat(200)}`
+    const cases: [q: string, line: number, column: number, expected: RegExp, parameters?: object][] = [
+      ['SELECT e\nFORM EHR e', 2, 1, /expected FROM, found "FORM"/],
+      ['SELECT x FROM EHR e', 1, 8, /expected e\./],
+      ['SELECT e FROM PATIENT e', 1, 15, /no class of the reference model/],
+      ["SELECT e FROM EHR e WHERE e/a = 'b", 1, 33, /expected '/],
+      ['SELECT e FROM EHR e WHERE e/a matches {}', 1, 40, /expected a value/],
+      ['SELECT e FROM EHR e WHERE e/a = $b', 1, 33, /expected a value of \$b/],
+      ['SELECT e FROM EHR e WHERE e/a = $b', 1, 33, /found a list/, { b: [1] }],
+      [
+        "SELECT e FROM EHR e WHERE e/a matches {TERMINOLOGY('a','b','c')}",
+        1,
+        40,
+        /TERMINOLOGY is not offered/,
+      ],
+      ['SELECT f FROM FOLDER f', 1, 15, /FOLDER is not offered/],
+      [`SELECT e FROM EHR e WHERE e/a LIKE '${'*a'.repeat(600)}'`, 1, 36, /at most 1000 characters/],
+      ['SELECT e FROM EHR e LIMIT 1e3', 1, 27, /the number of rows/],
+      [deep, 1, 710, /nested deeper/],
+      [`SELECT e FROM EHR e WHERE ${' '.repeat(70_000)}`, 1, 65_537, /at most 65536/],
+    ]
+    for (const [q, line, column, expected, query_parameters = {}] of cases) {
+      const answer = await ask(patient, q, { query_parameters })
+      refused(answer, 400, 'invalid-input')
+      const [fault] = answer.body.errors
+      assert.deepEqual([fault.path, fault.line, fault.column], ['body.q', line, column], q.slice(0, 100))
+      assert.match(fault.message, expected)
+    }
+  })
+
+  it('shows what the caller may read, and an analyst everything', async () => {
+    const [nurse, stranger, analyst] = await Promise.all([newPerson(), newPerson(), newHolder('analyst')])
+    const other = await newPatient()
+    await letIn(plan, nurse, 'read')
+    ok(await add(other, 99), 201)
+    const own = `SELECT ${SYSTOLIC} FROM EHR e[ehr_id/value='${patient.ehrId}'] CONTAINS ${OBSERVATION}`
+    const sorted = async (by: Person) => (await rowsOf(by, own)).flat().sort()
+    assert.deepEqual(await sorted(stranger), [])
+    assert.deepEqual(await sorted(nurse), await sorted(patient))
+    assert.deepEqual(await sorted(analyst), [118, 142, 185])
+    const both = `SELECT COUNT(DISTINCT e/ehr_id/value) FROM EHR e CONTAINS ${OBSERVATION} WHERE e/ehr_id/value matches {$ehrs}`
+    const query_parameters = { ehrs: [patient.ehrId, other.ehrId] }
+    assert.deepEqual(await rowsOf(patient, both, { query_parameters }), [[1]])
+    assert.deepEqual(await rowsOf(analyst, both, { query_parameters }), [[2]])
+    const seen = ok(await other.call('GET', `/ehr/${other.ehrId}/audit?limit=50`)).items
+    const entries = seen.filter(({ userId }: { userId: string }) => userId === analyst.mvUid)
+    assert.equal(entries.length, 1)
+    assert.match(entries[0].asked, /^aql: SELECT COUNT \( DISTINCT e/)
+    assert.ok(!JSON.stringify(ok(await patient.call('GET', `/ehr/${patient.ehrId}/audit`))).includes('140'))
+  })
+
+  it('reads former versions, deletions and the status of the EHR', async () => {
+    const other = await newPatient()
+    const { uid, compositionId } = ok(await add(other, 120), 201)
+    const one = `/med/ehr/${other.ehrId}/composition/${compositionId}`
+    ok(await other.call('PUT', `${one}/json`, pressureOf(template, 130), { 'if-match': `"${uid}"` }))
+    const versions = (which: string) =>
+      `SELECT v/uid/value, ${SYSTOLIC} FROM EHR e CONTAINS VERSION v${which} CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} ORDER BY ${SYSTOLIC}`
+    const second = uid.replace(/1$/, '2')
+    assert.deepEqual(await rowsOf(other, versions('[LATEST_VERSION]')), [[second, 130]])
+    assert.deepEqual(await rowsOf(other, versions('[ALL_VERSIONS]')), [
+      [uid, 120],
+      [second, 130],
+    ])
+    assert.deepEqual(await rowsOf(other, versions(`[uid/value = '${uid}']`)), [[uid, 120]])
+    ok(await other.call('DELETE', one), 204)
+    const states =
+      'SELECT v/lifecycle_state/value, v/commit_audit/change_type/value FROM EHR e CONTAINS VERSION v[ALL_VERSIONS] WHERE v/lifecycle_state/value = $s'
+    assert.deepEqual(await rowsOf(other, states, { query_parameters: { s: 'deleted' } }), [
+      ['deleted', 'deleted'],
+    ])
+    assert.deepEqual(await rowsOf(other, 'SELECT c FROM COMPOSITION c'), [])
+    const status = 'SELECT s/subject/external_ref/id/value, s/is_queryable FROM EHR e CONTAINS EHR_STATUS s'
+    assert.deepEqual(await rowsOf(other, status), [[other.mvUid, true]])
+  })
+
+  it('tells how it would be answered', async () => {
+    const told = ok(await patient.call('POST', '/med/aql/explain', { q: values }))
+    assert.deepEqual(
+      [told.unit, told.reads, told.index, told.candidates, told.evaluated],
+      ['document', ['compositions'], 'archetypes', 3, ['CONTAINS', 'ORDER BY']],
+    )
+    assert.deepEqual(told.conditions, { archetypes: 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1' })
+  })
+})
+
+describe('the status of an EHR', () => {
+  const status = (more: object = {}) => ({
+    _type: 'EHR_STATUS',
+    archetype_node_id: 'openEHR-EHR-EHR_STATUS.generic.v1',
+    name: { _type: 'DV_TEXT', value: 'EHR Status' },
+    subject: { _type: 'PARTY_SELF' },
+    is_queryable: true,
+    is_modifiable: true,
+    ...more,
+  })
+
+  it('is given with the EHR, replaced, and kept in all versions', async () => {
+    const person = await newPerson()
+    const id = { _type: 'GENERIC_ID', value: 'family 55175056', scheme: 'families' }
+    const external_ref = { _type: 'PARTY_REF', namespace: 'patients', type: 'PERSON', id }
+    const subject = { _type: 'PARTY_SELF', external_ref }
+    const made = ok(await person.call('POST', '/med/ehr', { status: status({ subject }) }), 201)
+    assert.equal(made.subjectId, 'family 55175056')
+    const at = `/med/ehr/${made.id}/status`
+    const first = await person.call('GET', at)
+    const { uid, ...shown } = ok(first)
+    assert.deepEqual([shown, first.etag], [status({ subject }), '"1"'])
+    const next = await person.call('PUT', at, status({ is_queryable: false }), { 'if-match': '"1"' })
+    assert.equal(ok(next).uid.value, uid.value.replace(/1$/, '2'))
+    refused(await person.call('PUT', at, status(), { 'if-match': '"1"' }), 412, 'precondition-failed')
+    refusedAt(
+      await person.call('PUT', at, { ...status(), is_queryable: 'no' }, { 'if-match': '*' }),
+      400,
+      'invalid-input',
+    )
+    const q =
+      'SELECT v/uid/value, s/is_queryable FROM VERSION v[ALL_VERSIONS] CONTAINS EHR_STATUS s WHERE v/uid/value LIKE $id ORDER BY v/uid/value'
+    const query_parameters = { id: `${uid.value.split('::')[0]}*` }
+    const { rows } = ok(await person.call('POST', '/med/aql', { q, query_parameters }))
+    assert.deepEqual(
+      rows.map(([, queryable]: unknown[]) => queryable),
+      [true, false],
+    )
+    const analyst = await newHolder('analyst')
+    const all = {
+      q: 'SELECT e/ehr_id/value FROM EHR e WHERE e/ehr_id/value = $id',
+      query_parameters: { id: made.id },
+    }
+    assert.deepEqual(ok(await person.call('POST', '/med/aql', all)).rows, [[made.id]])
+    assert.deepEqual(ok(await analyst.call('POST', '/med/aql', all)).rows, [])
+  })
+})
+
+describe('stored queries', () => {
+  it('are kept by modellers and asked by everybody', async () => {
+    const [modeller, patient, template] = await Promise.all([
+      newHolder('modeller'),
+      newPatient(),
+      someTemplate(),
+    ])
+    ok(
+      await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, pressureOf(template, 142)),
+      201,
+    )
+    const name = `pressures.${patient.ehrId}`
+    const at = `/med/query/${name}`
+    const q = `SELECT ${SYSTOLIC} AS systolic FROM ${OBSERVATION} WHERE ${SYSTOLIC} > $limit AND o/name/value LIKE $name`
+    refused(await patient.call('PUT', at, { q }), 403, 'forbidden')
+    refusedAt(await modeller.call('PUT', at, { q: 'SELECT' }), 400, 'invalid-input')
+    const made = await modeller.call('PUT', at, { q })
+    assert.deepEqual(ok(made, 201).parameters, ['limit', 'name'])
+    const next = await modeller.call('PUT', at, { q, description: 'High ones' }, { 'if-match': '"1"' })
+    assert.equal(ok(next).version, 2)
+    refused(await modeller.call('PUT', at, { q }, { 'if-none-match': '*' }), 412, 'precondition-failed')
+    assert.equal(ok(await patient.call('GET', at)).description, 'High ones')
+    const query_parameters = { limit: 140, name: 'Blood*' }
+    const run = await patient.call('POST', `${at}/run`, { query_parameters })
+    assert.deepEqual(ok(run).rows, [[142]])
+    const link = `${at}/run?query_parameters=${encodeURIComponent(JSON.stringify(query_parameters))}`
+    assert.deepEqual(ok(await patient.call('GET', link)).rows, [[142]])
+    const unknown = await patient.call('POST', `${at}/run`, { query_parameters: { limit: 1, high: 2 } })
+    assert.deepEqual(refusedAt(unknown, 400, 'invalid-input'), ['body.query_parameters.high'])
+    refusedAt(await patient.call('POST', `${at}/run`, {}), 400, 'invalid-input')
+    ok(await modeller.call('DELETE', at), 204)
+    refused(await patient.call('GET', at), 404, 'not-found')
+  })
+})

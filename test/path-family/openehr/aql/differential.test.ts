@@ -1,0 +1,285 @@
+import assert from 'node:assert/strict'
+import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
+import fc from 'fast-check'
+import { checked } from '../../../../records/openehr/aql/checker.ts'
+import { parseQuery } from '../../../../records/openehr/aql/language/parser.ts'
+import { Queries } from '../../../../records/openehr/aql/queries.ts'
+import { Composition } from '../../../../records/openehr/composition-record.ts'
+import { objectOf } from '../../../../records/openehr/compositions/compositions.ts'
+import { shownStatus, statusIdOf, usualStatus } from '../../../../records/openehr/ehr-status/ehr-status.ts'
+import type { RmObject } from '../../../../records/openehr/rm/canonical.ts'
+import { Store } from '../../../../records/store/store.ts'
+import { isFullSize, sized } from '../../../harness/size.ts'
+import { callerOf, openRecords, type TestRecords } from '../../../harness/test-records.ts'
+import { type PlainEhr, plainRows } from './plain.ts'
+
+const NAMES = ['Alpha', 'Beta', 'Gamma']
+const ARCHETYPES = ['a.v1', 'b.v1', 'c.v2']
+const archetype = (type: string, name: string) => `openEHR-EHR-${type}.${name}`
+
+const text = (value: string): RmObject => ({ _type: 'DV_TEXT', value })
+const at = fc.constantFrom(
+  '2026-03-01T08:30:00Z',
+  '2026-03-01T10:30:00+02:00',
+  '2026-03-02',
+  '2025-12-31T23:00:00Z',
+)
+const moment = at.map((value): RmObject => ({ _type: 'DV_DATE_TIME', value }))
+
+const value: fc.Arbitrary<RmObject> = fc.oneof(
+  fc.integer({ min: 0, max: 4 }).map((magnitude) => ({ _type: 'DV_QUANTITY', magnitude, units: 'mm[Hg]' })),
+  fc.integer({ min: 0, max: 4 }).map((magnitude) => ({ _type: 'DV_COUNT', magnitude })),
+  fc.constantFrom(...NAMES).map(text),
+  fc.boolean().map((is) => ({ _type: 'DV_BOOLEAN', value: is })),
+  moment,
+)
+
+const node = (types: string[], more: fc.Arbitrary<object>, ids = ['at1', 'at2']): fc.Arbitrary<RmObject> =>
+  fc
+    .record({
+      _type: fc.constantFrom(...types),
+      id: fc.constantFrom(...ids),
+      name: fc.constantFrom(...NAMES),
+      more,
+    })
+    .map(({ _type, id, name, more }) => ({ _type, archetype_node_id: id, name: text(name), ...more }))
+
+const few = <T>(of: fc.Arbitrary<T>, most = 2) => fc.array(of, { minLength: 1, maxLength: most })
+
+const element = node(['ELEMENT'], fc.record({ value }, { requiredKeys: [] }))
+const cluster = node(
+  ['CLUSTER'],
+  few(element).map((items) => ({ items })),
+)
+const tree = node(
+  ['ITEM_TREE'],
+  few(fc.oneof(element, element, cluster)).map((items) => ({ items })),
+  ['at3'],
+)
+const event = node(['POINT_EVENT', 'INTERVAL_EVENT'], fc.record({ time: moment, data: tree }))
+const history = node(
+  ['HISTORY'],
+  few(event).map((events) => ({ events })),
+  ['at4'],
+)
+const rooted = (type: string, more: fc.Arbitrary<object>): fc.Arbitrary<RmObject> =>
+  node(
+    [type],
+    more,
+    ARCHETYPES.map((name) => archetype(type, name)),
+  )
+const entry = fc.oneof(
+  rooted(
+    'OBSERVATION',
+    history.map((data) => ({ data })),
+  ),
+  rooted(
+    'EVALUATION',
+    tree.map((data) => ({ data })),
+  ),
+)
+const section = rooted(
+  'SECTION',
+  few(entry).map((items) => ({ items })),
+)
+const composition = rooted(
+  'COMPOSITION',
+  fc.record({
+    content: few(fc.oneof(entry, section)),
+    context: moment.map((start_time) => ({ _type: 'EVENT_CONTEXT', start_time })),
+  }),
+)
+
+const CLASSES =
+  'COMPOSITION SECTION OBSERVATION EVALUATION ENTRY CONTENT_ITEM EVENT ITEM_TREE ELEMENT CLUSTER ITEM EVENT_CONTEXT DV_QUANTITY EHR_STATUS LOCATABLE'.split(
+    ' ',
+  )
+const PATHS = [
+  'name/value',
+  'archetype_node_id',
+  'uid/value',
+  'value',
+  'value/magnitude',
+  'value/value',
+  'time',
+  'time/value',
+  'items/value/magnitude',
+  'items[at1]/value',
+  "items[at2, 'Beta']/value/value",
+  'data/events/data/items/value',
+  'data/events/time/value',
+  'data[at3]/items/name/value',
+  'context/start_time',
+  'context/start_time/value',
+  'content/name/value',
+  'is_queryable',
+  'magnitude',
+]
+const LITERALS = [
+  '0',
+  '2',
+  '3.0',
+  'true',
+  "'Alpha'",
+  "'Beta'",
+  "'2026-03-01T09:30:00+01:00'",
+  "'2026-03-01'",
+  "'comp-1'",
+  "'comp-1::hrs.local::1'",
+  'NULL',
+]
+
+const ROOTED = ['OBSERVATION', 'EVALUATION', 'SECTION', 'COMPOSITION']
+const NODES = ['[at1]', "[at2, 'Beta']", "[name/value = 'Alpha']", "[at1 or name/value != 'Beta']"]
+
+/** What stands behind a class: mostly nothing, else what its objects may have. */
+const predicateOf = (type: string, pick: number): string => {
+  if (pick % 3 > 0) return ''
+  const [archetypes, nodes] = [ARCHETYPES.map((name) => `[${archetype(type, name)}]`), NODES]
+  const some = ROOTED.includes(type) ? archetypes : nodes
+  return some[Math.floor(pick / 3) % some.length] as string
+}
+
+/** A query that is still to be told its variables: `$` stands for one of those that FROM has. */
+const { contained } = fc.letrec<{ contained: string; joined: string; single: string }>((tie) => ({
+  single: fc
+    .tuple(
+      fc.constantFrom(...CLASSES),
+      fc.nat(29),
+      fc.option(tie('contained'), { depthSize: 'small' }),
+      fc.nat(7),
+    )
+    .map(
+      ([type, which, inner, not]) =>
+        `${type} ?${predicateOf(type, which)}${inner ? ` ${not === 0 ? 'NOT ' : ''}CONTAINS ${inner}` : ''}`,
+    ),
+  joined: fc
+    .tuple(tie('single'), fc.constantFrom('AND', 'OR'), tie('single'))
+    .map(([left, word, right]) => `(${left} ${word} ${right})`),
+  contained: fc.oneof({ depthSize: 'small', maxDepth: 3 }, tie('single'), tie('single'), tie('joined')),
+}))
+
+const operand = fc.constantFrom(...PATHS).map((path) => `$/${path}`)
+const literal = fc.constantFrom(...LITERALS)
+const { condition } = fc.letrec<{ condition: string; simple: string }>((tie) => ({
+  simple: fc.oneof(
+    fc
+      .tuple(operand, fc.constantFrom('=', '!=', '<', '<=', '>', '>='), fc.oneof(literal, literal, operand))
+      .map((parts) => parts.join(' ')),
+    fc
+      .tuple(operand, fc.constantFrom("'A*'", "'?eta'", "'*'"))
+      .map(([path, pattern]) => `${path} LIKE ${pattern}`),
+    fc
+      .tuple(operand, fc.array(literal, { minLength: 1, maxLength: 3 }))
+      .map(([path, list]) => `${path} MATCHES {${list.join(', ')}}`),
+    operand.map((path) => `EXISTS ${path}`),
+    fc.constantFrom('ehr-1', 'ehr-2', 'ehr-9').map((id) => `%/ehr_id/value = '${id}'`),
+  ),
+  condition: fc.oneof(
+    { depthSize: 'small', maxDepth: 2 },
+    tie('simple'),
+    tie('simple').map((one) => `NOT ${one}`),
+    fc
+      .tuple(tie('condition'), fc.constantFrom('AND', 'OR'), tie('condition'))
+      .map((parts) => `(${parts.join(' ')})`),
+  ),
+}))
+
+const query = fc
+  .record({
+    from: contained,
+    isEhr: fc.boolean(),
+    not: fc.nat(9),
+    columns: fc.array(operand, { minLength: 1, maxLength: 3 }),
+    where: fc.option(condition, { freq: 1 }),
+    picks: fc.array(fc.nat(), { minLength: 12, maxLength: 12 }),
+  })
+  .map(({ from, isEhr, not, columns, where, picks }) => {
+    let variables = 0
+    const numbered = from.replaceAll('?', () => `v${variables++}`)
+    const holder = `EHR e ${not === 0 ? 'NOT ' : ''}CONTAINS ${numbered}`
+    const source = isEhr || numbered.startsWith('(') ? holder : numbered
+    let picked = 0
+    const filled = (part: string) =>
+      part
+        .replaceAll('$', () => `v${(picks[picked++ % picks.length] as number) % variables}`)
+        .replaceAll('%/ehr_id', source === holder ? 'e/ehr_id' : 'v0/uid')
+    return `SELECT ${filled(columns.join(', '))} FROM ${source}${where === null ? '' : ` WHERE ${filled(where)}`}`
+  })
+
+describe('AQL, planned and plainly evaluated', () => {
+  let engine: Engine
+  let opened: TestRecords
+  let queries: Queries
+  const ehrs: PlainEhr[] = []
+  before(async () => {
+    engine = await startEngine()
+    opened = await openRecords(engine)
+    queries = new Queries(opened.records, [])
+    const [collection, indexes] = new Store(opened.records, Composition).indexes()
+    await opened.db.collection(collection).createIndexes(indexes)
+    const all = fc.sample(composition, { seed: 7, numRuns: 12 })
+    for (const [i, given] of all.entries()) await add(`ehr-${(i % 4) + 1}`, `comp-${i}`, given)
+    await makeEhr('ehr-5')
+  })
+  after(async () => {
+    await opened.close()
+    await engine.stop()
+  })
+
+  const meta = { version: 1, _created_at: new Date(0), _updated_at: new Date(0), _rperm: ['*'], _wperm: [] }
+
+  async function makeEhr(id: string): Promise<PlainEhr> {
+    const known = ehrs.find(({ object }) => (object.ehr_id as RmObject).value === id)
+    if (known) return known
+    await opened.db
+      .collection<{ _id: string; subjectId: string }>('Ehr')
+      .insertOne({ _id: id, subjectId: id, ...meta })
+    const status = shownStatus(usualStatus(id), { id: statusIdOf(id), version: 1, unnamed: false })
+    const made = { object: { _type: 'EHR', ehr_id: { _type: 'HIER_OBJECT_ID', value: id } }, roots: [status] }
+    ehrs.push(made)
+    return made
+  }
+
+  async function add(ehrId: string, id: string, given: RmObject): Promise<void> {
+    const json = JSON.stringify(given)
+    const archetypes = [...new Set(json.match(/openEHR-EHR-[\w.]+/g))]
+    const name = (given.name as RmObject).value
+    const document = {
+      _id: id,
+      ehrId,
+      json,
+      archetypes,
+      links: [],
+      template: 't',
+      templateId: 't',
+      name,
+      ...meta,
+    }
+    await opened.db.collection<{ _id: string }>(Composition.collection).insertOne(document)
+    ;(await makeEhr(ehrId)).roots.push(objectOf({ id, version: 1, json }) as RmObject)
+  }
+
+  async function planned(q: string, roles: string[]): Promise<string[] | undefined> {
+    const result = queries.ask(callerOf('somebody', roles), { q, parameters: {} }, () => false)
+    const rows: string[] = []
+    for await (const some of result.rows()) rows.push(...some.map((cells) => `[${cells.join(',')}]`))
+    return result.hasMore() ? undefined : rows
+  }
+
+  it('give the same rows', async function () {
+    this.timeout(sized(30_000, 1_800_000))
+    let found = 0
+    const same = async (q: string) => {
+      const plain = plainRows(checked(parseQuery(q), {}), ehrs).sort()
+      found += plain.length > 0 ? 1 : 0
+      for (const roles of [[], ['analyst']]) {
+        const rows = await planned(q, roles)
+        if (rows) assert.deepEqual(rows.sort(), plain)
+      }
+    }
+    const numRuns = sized(120, 2_000, 20_000)
+    await fc.assert(fc.asyncProperty(query, same), { numRuns, ...(isFullSize ? {} : { seed: 7 }) })
+    assert.ok(found > numRuns / 20, `${found} queries have found something`)
+  })
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { canonical } from '../../../../records/openehr/rm/canonical.ts'
+import { newPatient, newPlan } from '../../../harness/care/patients.ts'
+import { ok, refused } from '../../../harness/clients/path-client.ts'
+import { pressureOf, someTemplate } from '../../../harness/openehr.ts'
+import { newPerson } from '../../../harness/people/people.ts'
+
+const VALUE = 'o/data[at0001]/events[at0006]/data[at0003]/items[at0004]/value/magnitude'
+const OBSERVATION = 'OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]'
+
+describe('measurements in AQL', () => {
+  it('are the compositions that their kinds say, beside those that were committed', async () => {
+    const [patient, stranger, template] = await Promise.all([newPatient(), newPerson(), someTemplate()])
+    const { ehrId } = patient
+    const carePlanId = await newPlan(patient)
+    const pressure = { systolic: 18.9, systolicUnit: 'kPa', diastolic: 88, diastolicUnit: 'mmHg' }
+    const timestamp = '2026-03-02T08:00:00Z'
+    const made = ok(
+      await patient.call('POST', `/ehr/${ehrId}/procedure/bloodpressure`, {
+        carePlanId,
+        timestamp,
+        ...pressure,
+      }),
+      201,
+    )
+    ok(await patient.call('POST', `/med/ehr/${ehrId}/composition/json`, pressureOf(template, 120)), 201)
+    const rowsOf = async (q: string, by: { call: typeof patient.call } = patient) =>
+      ok(await by.call('POST', '/med/aql', { q })).rows
+    const one = `SELECT c/uid/value, ${VALUE}, o/data/events/time/value FROM EHR e[ehr_id/value='${ehrId}'] CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} WHERE ${VALUE} >= 140`
+    const [[uid, systolic, time]] = await rowsOf(one)
+    assert.deepEqual(
+      [uid, Math.round(systolic), Date.parse(time)],
+      [`${made.id}::hrs.local::1`, 142, Date.parse(timestamp)],
+    )
+    assert.deepEqual(await rowsOf(one, stranger), [])
+    assert.deepEqual(
+      await rowsOf(`SELECT COUNT(*) FROM EHR e[ehr_id/value='${ehrId}'] CONTAINS COMPOSITION c`),
+      [[2]],
+    )
+    const both = `SELECT ${VALUE} FROM EHR e[ehr_id/value='${ehrId}'] CONTAINS (COMPOSITION c[openEHR-EHR-COMPOSITION.encounter_of_tests.v1] AND ${OBSERVATION})`
+    assert.equal((await rowsOf(both)).length, 1)
+    const [[whole]] = await rowsOf(`SELECT c FROM COMPOSITION c WHERE c/uid/value = '${made.id}'`)
+    assert.deepEqual(canonical(whole, 'COMPOSITION').violations, [])
+    const at = `/med/ehr/${ehrId}/composition/${made.id}`
+    const shown = await patient.call('GET', `${at}/json`)
+    assert.deepEqual([ok(shown), shown.etag], [whole, `"${made.id}::hrs.local::1"`])
+    assert.match(
+      ok(await patient.call('GET', `${at}/xml`)),
+      /<value>openEHR-EHR-OBSERVATION.blood_pressure.v2</,
+    )
+    refused(await stranger.call('GET', `${at}/json`), 404, 'not-found')
+    const change = pressureOf(template, 120)
+    refused(await patient.call('PUT', `${at}/json`, change, { 'if-match': '*' }), 409, 'conflict')
+    refused(await patient.call('DELETE', at), 409, 'conflict')
+    const explained = ok(await patient.call('POST', '/med/aql/explain', { q: one }))
+    assert.deepEqual(explained.measurements, ['BloodPressure'])
+  })
+})

@@ -1,0 +1,239 @@
+import type {
+  ClassNode,
+  Condition,
+  Containment,
+  Operand,
+  Part,
+  Path,
+  Predicate,
+  Query,
+} from '../../../../records/openehr/aql/language/ast.ts'
+import { likePattern } from '../../../../records/openehr/aql/terms/like.ts'
+import { compare, type Term, textIn } from '../../../../records/openehr/aql/terms/terms.ts'
+import type { RmObject } from '../../../../records/openehr/rm/canonical.ts'
+import { isA } from '../../../../records/openehr/rm/classes.ts'
+
+/** An EHR with all that is in it. */
+export interface PlainEhr {
+  object: RmObject
+  /** Its compositions, and its status. */
+  roots: RmObject[]
+}
+
+type Bound = Map<ClassNode, RmObject>
+/** What the beginnings of paths have come to, by how they are written. */
+type Steps = Map<string, Term>
+
+/**
+ * What a query means, said as plainly as possible: on all EHRs, without indexes, plans or interruptions. Only how two values
+ * compare is the same code.
+ */
+export function plainRows({ from, where, columns }: Query, ehrs: readonly PlainEhr[]): string[] {
+  const paths = [
+    ...columns.flatMap(({ expression }) => (expression.kind === 'path' ? [expression] : [])),
+    ...pathsOf(where),
+  ]
+  return ehrs.flatMap((ehr) => {
+    const whole = { _type: 'ROOT', members: [{ ...ehr.object, '': ehr.roots }] } as unknown as RmObject
+    return ways(from, whole).flatMap((bound) =>
+      steps(paths, named(bound))
+        .filter((row) => where === undefined || truth(where, row, named(bound)) === true)
+        .map((row) =>
+          JSON.stringify(
+            columns.map(({ expression }) => shown(termOf(expression as Operand, row, named(bound)).value)),
+          ),
+        ),
+    )
+  })
+}
+
+/** An EHR is shown without what lies in it. */
+function shown(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value ?? null
+  const { '': _, ...rest } = value as Record<string, unknown>
+  return Array.isArray(value) ? value : rest
+}
+
+const named = (bound: Bound): Map<string, RmObject> =>
+  new Map(
+    [...bound].flatMap(([{ variable }, object]) => (variable === undefined ? [] : [[variable, object]])),
+  )
+
+/** All objects below one. */
+function below(object: RmObject): RmObject[] {
+  const isEhr = object._type === 'EHR'
+  return Object.entries(object)
+    .filter(([name]) => !isEhr || name === '')
+    .flatMap(([, value]) => (Array.isArray(value) ? value : [value]))
+    .filter((value): value is RmObject => typeof value === 'object' && value !== null)
+    .flatMap((value) => [value, ...below(value)])
+}
+
+/** The ways to bind what FROM says to objects below one. */
+function ways(what: Containment, object: RmObject): Bound[] {
+  if (what.kind === 'class') return waysOfClass(what, object)
+  const all = what.terms.map((term) => ways(term, object))
+  return what.kind === 'and'
+    ? product(all)
+    : product(
+        all.filter((some) => some.length > 0),
+        true,
+      )
+}
+
+function waysOfClass(what: ClassNode, object: RmObject): Bound[] {
+  return below(object)
+    .filter(({ _type }) => _type === what.rmType || isA(_type, what.rmType))
+    .filter((one) => !what.predicate || accepts(what.predicate, one))
+    .flatMap((one) => {
+      const own: Bound = new Map([[what, one]])
+      if (!what.contains) return [own]
+      const inner = ways(what.contains.what, one)
+      if (what.contains.negated) return inner.length === 0 ? [own] : []
+      return inner.map((found) => new Map([...own, ...found]))
+    })
+}
+
+function product(lists: Bound[][], isEmptyNothing = false): Bound[] {
+  if (isEmptyNothing && lists.length === 0) return []
+  return lists.reduce<Bound[]>(
+    (all, list) => all.flatMap((one) => list.map((other) => new Map([...one, ...other]))),
+    [new Map()],
+  )
+}
+
+const written = (part: unknown): string =>
+  JSON.stringify(part, (name, value) => (name === 'at' ? undefined : value))
+
+/** The beginnings of a path, each by how it is written. */
+const beginnings = ({
+  variable,
+  parts,
+}: Path): { key: string; before: string; part: Part; variable: string }[] =>
+  parts.map((part, i) => ({
+    key: written([variable, parts.slice(0, i + 1)]),
+    before: written([variable, parts.slice(0, i)]),
+    part,
+    variable,
+  }))
+
+/** Each way that the paths can take, equal beginnings taken once. */
+function steps(paths: readonly Path[], variables: ReadonlyMap<string, RmObject>): Steps[] {
+  const all = new Map(paths.flatMap(beginnings).map((one) => [one.key, one]))
+  let rows: Steps[] = [new Map()]
+  for (const { key, before, part, variable } of all.values())
+    rows = rows.flatMap((row) => {
+      const holder = row.has(before) ? row.get(before)?.value : variables.get(variable)
+      const found = members(holder, part)
+      const terms = found.length > 0 ? found : [undefined]
+      return terms.map(
+        (value) => new Map([...row, [key, { value, holder: holder as RmObject, attribute: part.attribute }]]),
+      )
+    })
+  return rows
+}
+
+function members(holder: unknown, { attribute, predicate }: Part): unknown[] {
+  const value = (holder as Record<string, unknown> | undefined)?.[attribute]
+  const all = value === undefined ? [] : Array.isArray(value) ? value : [value]
+  return predicate ? all.filter((one) => typeof one === 'object' && accepts(predicate, one as RmObject)) : all
+}
+
+const reached = (object: unknown, parts: readonly Part[]): Term[] =>
+  parts.reduce<Term[]>(
+    (terms, part) =>
+      terms.flatMap(({ value }) =>
+        members(value, part).map((one) => ({
+          value: one,
+          holder: value as RmObject,
+          attribute: part.attribute,
+        })),
+      ),
+    [{ value: object }],
+  )
+
+function accepts(predicate: Predicate, object: RmObject): boolean {
+  if (predicate.kind === 'comparison') {
+    const { to } = predicate
+    const value = to.kind === 'literal' ? to.value : undefined
+    return reached(object, predicate.path).some(
+      (term) => compare(term, predicate.operator, { value }) === true,
+    )
+  }
+  if (predicate.kind === 'node') {
+    const { id, name } = predicate
+    const isNode = id.kind === 'literal' && object.archetype_node_id === id.value
+    const given = (object.name as RmObject | undefined)?.value
+    return isNode && (name === undefined || (name.kind === 'literal' && given === name.value))
+  }
+  const all = predicate.terms.map((term) => accepts(term, object))
+  return predicate.kind === 'and' ? !all.includes(false) : all.includes(true)
+}
+
+function termOf(operand: Operand, row: Steps, variables: ReadonlyMap<string, RmObject>): Term {
+  if (operand.kind === 'literal') return { value: operand.value }
+  if (operand.kind !== 'path') return { value: undefined }
+  if (operand.parts.length === 0) return { value: variables.get(operand.variable) }
+  return row.get(written([operand.variable, operand.parts])) ?? { value: undefined }
+}
+
+function truth(
+  condition: Condition,
+  row: Steps,
+  variables: ReadonlyMap<string, RmObject>,
+): boolean | undefined {
+  const of = (one: Condition) => truth(one, row, variables)
+  const value = (operand: Operand) => termOf(operand, row, variables)
+  switch (condition.kind) {
+    case 'and': {
+      const all = condition.terms.map(of)
+      return all.includes(false) ? false : all.includes(undefined) ? undefined : true
+    }
+    case 'or': {
+      const all = condition.terms.map(of)
+      return all.includes(true) ? true : all.includes(undefined) ? undefined : false
+    }
+    case 'not': {
+      const is = of(condition.term)
+      return is === undefined ? undefined : !is
+    }
+    case 'exists': {
+      const { variable, parts } = condition.path
+      const known = beginnings(condition.path).findLastIndex(({ key }) => row.has(key))
+      const from =
+        known < 0 ? variables.get(variable) : row.get(written([variable, parts.slice(0, known + 1)]))?.value
+      return reached(from, parts.slice(known + 1)).some((term) => term.value !== undefined)
+    }
+    case 'comparison':
+      return compare(value(condition.left), condition.operator, value(condition.right))
+    case 'like': {
+      const text = textIn(value(condition.left))
+      const pattern = condition.pattern.kind === 'literal' ? String(condition.pattern.value) : ''
+      return text === undefined ? undefined : likePattern(pattern)(text)
+    }
+    case 'matches': {
+      const term = value(condition.left)
+      if (term.value === undefined) return undefined
+      return condition.values.some(
+        (one) => one.kind === 'literal' && compare(term, '=', { value: one.value }) === true,
+      )
+    }
+  }
+}
+
+function pathsOf(condition: Condition | undefined): Path[] {
+  switch (condition?.kind) {
+    case 'and':
+    case 'or':
+      return condition.terms.flatMap(pathsOf)
+    case 'not':
+      return pathsOf(condition.term)
+    case 'comparison':
+      return [condition.left, condition.right].flatMap((one) => (one.kind === 'path' ? [one] : []))
+    case 'like':
+    case 'matches':
+      return condition.left.kind === 'path' ? [condition.left] : []
+    default:
+      return []
+  }
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { appendFileSync, cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { MongoClient } from 'mongodb'
+import {
+  clientOf,
+  newDataDir,
+  type ServiceProcess,
+  startServing,
+  stopProcess,
+} from '../../../harness/service/process.ts'
+
+describe('npm run backup and npm run restore', function suite() {
+  this.timeout(60_000)
+  let service: ServiceProcess
+  const account = { username: 'ann@example.org', email: 'ann@example.org', password: 'a long password' }
+  const [copy, target] = [join(newDataDir(), 'copy'), newDataDir()]
+
+  before(async () => {
+    service = await startServing()
+    const { status } = await clientOf(service)('/1/users', { ...account, termsAccepted: true })
+    assert.equal(status, 201)
+  })
+  after(() => stopProcess(service))
+
+  const run = (...args: string[]) =>
+    promisify(execFile)(process.execPath, ['dist/server/commands/backup.js', ...args], {
+      env: { PATH: process.env.PATH, DATA_DIR: service.dataDir },
+    }).then(
+      ({ stdout }) => ({ code: 0, output: stdout }),
+      ({ code, stderr }) => ({ code, output: stderr as string }),
+    )
+
+  it('copies what a running service keeps, once', async () => {
+    const { code, output } = await run('backup', copy)
+    assert.equal(code, 0, output)
+    assert.match(output, /^\d+ bytes of \d{4}-.* SHA-256 [0-9a-f]{64}\n$/)
+    assert.match((await run('backup', copy)).output, /is not empty/)
+  })
+
+  it('makes a data directory of a copy, and of no other than was made', async () => {
+    const { code, output } = await run('restore', copy, target)
+    assert.equal(code, 0, output)
+    assert.match((await run('restore', copy, target)).output, /is not empty/)
+    const changed = join(newDataDir(), 'changed')
+    cpSync(copy, changed, { recursive: true })
+    appendFileSync(join(changed, 'data.mdb'), 'x')
+    assert.match((await run('restore', changed, newDataDir())).output, /is damaged/)
+  })
+
+  it('leaves nothing out', async () => {
+    const engine = await startEmbeddedMongo({ dataDir: join(target, 'database') })
+    const client = await MongoClient.connect(engine.uri)
+    const users = client.db('health-record').collection('_User')
+    assert.equal(await users.countDocuments({ username: account.username }), 1)
+    await client.close()
+    await engine.stop()
+  })
+})

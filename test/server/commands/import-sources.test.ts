@@ -1,0 +1,221 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import type { Context } from 'mocha'
+import { ok } from '../../harness/clients/path-client.ts'
+import { corpus, corpusFiles } from '../../harness/corpus.ts'
+import { sized } from '../../harness/size.ts'
+import { fileOf, newPlace, run, totals } from './importing.ts'
+
+/** The lines of a table of the sample without quotes in it, as rows. */
+function rowsOf(test: Context, name: string): Record<string, string>[] {
+  corpusFiles(test, 'sample')
+  const url = new URL(`../../../../../shared/corpus/sample/${name}`, import.meta.url)
+  const [header = '', ...lines] = readFileSync(url, 'utf8').trimEnd().split('\n')
+  const names = header.split(',')
+  return lines.map((line) => Object.fromEntries(line.split(',').map((value, i) => [names[i], value])))
+}
+
+const csvOf = (rows: Record<string, string>[]): string =>
+  [Object.keys(rows[0] ?? {}), ...rows.map((row) => Object.values(row))]
+    .map((cells) => cells.join(','))
+    .join('\n')
+
+describe('npm run import, of what other programs wrote,', function () {
+  this.timeout(60_000)
+
+  it('reads the data points that the service writes', async () => {
+    const [from, to] = [await newPlace(), await newPlace()]
+    const pressure = {
+      systolic: 128,
+      systolicUnit: 'mmHg',
+      diastolic: 82,
+      diastolicUnit: 'mmHg',
+      ...{ source: 'sensed', position: 'reclining', location: 'left-wrist' },
+    }
+    const fever = { temperature: 101, temperatureUnit: '[degF]', location: 'ear', basal: true }
+    const at = { carePlanId: from.carePlanId, timestamp: '2026-03-01T08:30:00Z' }
+    ok(await from.call('POST', 'procedure/bodytemperature', { ...at, ...fever }), 201)
+    ok(await from.call('POST', 'procedure/bloodpressure', { ...at, ...pressure }), 201)
+    const points = [
+      ...ok(await from.call('GET', 'procedure/bloodpressure/omh')),
+      ...ok(await from.call('GET', 'procedure/bodytemperature/omh')),
+    ]
+    const { code, said } = await run(to, fileOf([...points, { header: {}, body: {} }]))
+    assert.equal(code, 0, said)
+    const [stored] = ok(await to.call('GET', 'procedure/bloodpressure')).items
+    for (const [name, value] of Object.entries(pressure)) assert.equal(stored[name], value, name)
+    const [warm] = ok(await to.call('GET', 'procedure/bodytemperature')).items
+    for (const [name, value] of Object.entries({ ...fever, temperatureUnit: 'F' }))
+      assert.equal(warm[name], value, name)
+  })
+
+  it('reads FHIR resources of all four kinds, overwrites nothing, and tells what is no such thing', async () => {
+    const place = await newPlace()
+    const coded = (system: string, code: string, text: string) => ({ coding: [{ system, code }], text })
+    const loinc = (code: string) => coded('http://loinc.org', code, code)
+    const weight = { resourceType: 'Observation', status: 'final', code: loinc('29463-7') }
+    const weighed = {
+      effectiveDateTime: '2026-03-01T08:30:00+01:00',
+      valueQuantity: { value: 72.5, code: 'kg' },
+    }
+    const resources: unknown[] = [
+      { ...weight, ...weighed },
+      { ...weight, ...weighed, status: 'entered-in-error' },
+      { ...weight, effectiveDateTime: '2026' },
+      {
+        ...{ resourceType: 'Observation', status: 'final', code: loinc('85354-9') },
+        effectivePeriod: { start: '2026-03-01T08:30:00Z' },
+        component: [
+          null,
+          { code: loinc('8480-6'), valueQuantity: { value: 128, unit: 'mmHg', code: 'mm[Hg]' } },
+          { code: loinc('8462-4'), valueQuantity: { value: 82, unit: 'mmHg' } },
+        ],
+      },
+      {
+        ...{ resourceType: 'Condition', code: coded('http://snomed.info/sct', '195967001', 'Asthma') },
+        ...{ clinicalStatus: { coding: [{ code: 'remission' }] }, onsetDateTime: '2010-05-01T10:00:00Z' },
+        ...{ verificationStatus: { coding: [{ code: 'confirmed' }] }, note: [{ text: 'Mild' }] },
+      },
+      { resourceType: 'Condition', code: { text: 'Flu' }, abatementDateTime: '2020-01-01' },
+      { resourceType: 'Condition', code: 7 },
+      {
+        ...{
+          resourceType: 'AllergyIntolerance',
+          code: coded('http://snomed.info/sct', '91936005', 'Penicillin'),
+        },
+        ...{ criticality: 'high', category: ['medication'], onsetDateTime: '2001-01-01' },
+        reaction: [{ manifestation: [{ text: 'Rash' }, null], severity: 'mild' }, 'x'],
+      },
+      { resourceType: 'AllergyIntolerance', code: { text: ' ' } },
+      {
+        ...{
+          resourceType: 'Device',
+          deviceName: [{ name: 'Cuff 3' }],
+          manufacturer: 'Acme',
+          serialNumber: 'SN 1',
+        },
+        ...{ udiCarrier: [{ deviceIdentifier: '(01)0950' }], expirationDate: '2030-01-01' },
+      },
+      { resourceType: 'Device', serialNumber: 'SN 2' },
+      { resourceType: 'Patient' },
+      null,
+    ]
+    const file = fileOf({
+      resourceType: 'Bundle',
+      entry: [...resources.map((resource) => ({ resource })), null],
+    })
+    const { code, said } = await run(place, file)
+    assert.equal(code, 1, said)
+    assert.deepEqual(said.match(/^(Refused|Left out|Stored).*$/gm), [
+      'Refused, entry 6: status must be inactive, remission or resolved: it is over.',
+      'Refused, entry 7: name is required.',
+      'Refused, entry 9: names no substance',
+      'Refused, entry 11: name is required.',
+      'Refused, entry 13: holds no resource',
+      'Refused, entry 14: is no object',
+      'Refused, entry 3: weight is required. weightUnit is required. timestamp must be a time with its offset, such as ' +
+        '2026-03-01T08:30:00+01:00 (no leap second).',
+      'Left out: 1 of Observation that is entered-in-error',
+      'Left out: 1 of resource Patient',
+      'Stored: 5, known: 0, refused: 7.',
+    ])
+    const [measured, pressure, asthma, device] = await Promise.all(
+      ['procedure/bodyweight', 'procedure/bloodpressure', 'diagnosis', 'device'].map(
+        async (path) => ok(await place.call('GET', path)).items[0],
+      ),
+    )
+    assert.deepEqual([measured.weight, measured.timestamp], [72.5, '2026-03-01T07:30:00.000Z'])
+    assert.deepEqual([pressure.systolic, pressure.diastolicUnit], [128, 'mmHg'])
+    assert.deepEqual(
+      [asthma.name, asthma.code.code, asthma.status, asthma.certainty, asthma.onset, asthma.comment],
+      ['Asthma', '195967001', 'remission', 'confirmed', '2010-05-01', 'Mild'],
+    )
+    const penicillin = ok(await place.call('GET', 'adversereaction/penicillin'))
+    assert.deepEqual(
+      [penicillin.criticality, penicillin.category, penicillin.firstOnset, penicillin.reactions],
+      ['high', 'medication', '2001-01-01', [{ manifestation: 'Rash', severity: 'mild' }]],
+    )
+    assert.deepEqual(
+      [device.name, device.manufacturer, device.serial, device.udi, device.expiry],
+      ['Cuff 3', 'Acme', 'SN 1', '(01)0950', '2030-01-01'],
+    )
+    ok(await place.call('PUT', 'adversereaction/penicillin', { criticality: 'low' }))
+    assert.match((await run(place, file)).said, /Stored: 0, known: 5, refused: 7/)
+    assert.equal(ok(await place.call('GET', 'adversereaction/penicillin')).criticality, 'low')
+  })
+
+  for (const person of ['erminia', 'ammie'])
+    it(`stores the bundle of ${person}: as many as an independent count finds`, async function () {
+      const bundle = corpus<{ entry: { resource: Record<string, never> }[] }>(
+        this,
+        `sample/synthea-${person}.bundle.json`,
+      )
+      const all = bundle.entry.map(({ resource }) => JSON.stringify(resource))
+      const count = (pattern: RegExp) => all.filter((text) => pattern.test(text)).length
+      const coded = (code: string) =>
+        count(new RegExp(`"resourceType":"Observation".*?"code":\\{"coding":\\[\\{[^}]*"code":"${code}"`))
+      const place = await newPlace()
+      const file = fileOf(bundle)
+      const { code, said } = await run(place, file)
+      assert.equal(code, 0, said)
+      const expected = {
+        bloodpressure: coded('55284-4'),
+        bmi: coded('39156-5'),
+        bodyweight: coded('29463-7'),
+        bloodglucose: coded('2339-0'),
+        diagnosis: count(/"resourceType":"Condition"/),
+        adversereaction: count(/"resourceType":"AllergyIntolerance"/),
+      }
+      assert.deepEqual(await totals(place, ...Object.keys(expected)), expected)
+      await run(place, file)
+      assert.deepEqual(await totals(place, ...Object.keys(expected)), expected)
+    })
+
+  it('stores the vitals of other people by a mapping file', async function () {
+    const vitals = rowsOf(this, 'synthea-vitals.csv')
+    const people = [...new Set(vitals.map(({ patient }) => patient))].slice(0, sized(4, 80))
+    const time = { timestamp: '{effectiveDateTime}', deviceId: 'synthea {patient}' }
+    const map = fileOf([
+      {
+        ...{ when: { loinc: '55284-4' }, kind: 'bloodpressure', ...time },
+        ...{
+          systolic: '{systolic}',
+          systolicUnit: '{unit}',
+          diastolic: '{diastolic}',
+          diastolicUnit: '{unit}',
+        },
+      },
+      { when: { loinc: '39156-5' }, kind: 'bmi', ...time, bmi: '{value}' },
+      { when: { loinc: '29463-7' }, kind: 'bodyweight', ...time, weight: '{value}', weightUnit: '{unit}' },
+    ])
+    const rows = vitals.filter(({ patient }) => people.includes(patient))
+    const place = await newPlace()
+    const { said } = await run(place, fileOf(csvOf(rows)), '--map', map)
+    const of = (code: string) =>
+      new Set(rows.filter(({ loinc }) => loinc === code).map((row) => Object.values(row).join())).size
+    const expected = { bloodpressure: of('55284-4'), bmi: of('39156-5'), bodyweight: of('29463-7') }
+    assert.deepEqual(await totals(place, ...Object.keys(expected)), expected, said)
+  })
+
+  it('stores the NHANES vitals, with each reading of a row', async function () {
+    const rows = rowsOf(this, 'nhanes-2021-2023-bp-bmi.csv').slice(0, sized(300, 10_000))
+    const reading = (i: number) => ({
+      ...{ kind: 'bloodpressure', timestamp: `2022-06-01T12:0${i}:00Z`, deviceId: 'nhanes {SEQN}' },
+      ...{ systolic: `{SysBP${i}}`, systolicUnit: 'mmHg', diastolic: `{DiaBP${i}}`, diastolicUnit: 'mmHg' },
+    })
+    const body = {
+      ...{ kind: 'bmi', timestamp: '2022-06-01T12:00:00Z', deviceId: 'nhanes {SEQN}', age: '{Age}' },
+      ...{ weight: '{WeightKg}', weightUnit: 'kg', height: '{HeightCm}', heightUnit: 'cm' },
+    }
+    const place = await newPlace()
+    const map = fileOf([reading(1), reading(2), reading(3), body])
+    const { said } = await run(place, fileOf(csvOf(rows)), '--map', map)
+    const pressures = [1, 2, 3].flatMap((i) => rows.filter((row) => row[`SysBP${i}`] && row[`DiaBP${i}`]))
+    const bodies = rows.filter(({ WeightKg, HeightCm }) => WeightKg && HeightCm)
+    assert.deepEqual(
+      await totals(place, 'bloodpressure', 'bmi'),
+      { bloodpressure: pressures.length, bmi: bodies.length },
+      said.slice(-2000),
+    )
+  })
+})

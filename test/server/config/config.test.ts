@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ConfigFaults, configurationRows, readConfig, variableOf } from '../../../server/config/config.ts'
+import { requireNode } from '../../../server/config/node-version.ts'
+
+const dataDir = () => mkdtempSync(join(tmpdir(), 'config-'))
+const secrets = {
+  APPLICATION_ID: 'application-id-0001',
+  REST_API_KEY: 'rest-api-key-000001',
+  JAVASCRIPT_KEY: 'javascript-key-0001',
+  MASTER_KEY: 'master-key-00000001',
+  KEY_ENCRYPTION_KEY: 'key-encryption-key-1',
+  AUDIT_KEY: 'audit-key-000000001',
+}
+
+function faultsOf(env: NodeJS.ProcessEnv): string[] {
+  try {
+    readConfig(env, false)
+  } catch (error) {
+    assert.ok(error instanceof ConfigFaults)
+    return error.faults
+  }
+  return []
+}
+
+describe('configuration', () => {
+  it('needs nothing on a development machine', () => {
+    const config = readConfig({ DATA_DIR: dataDir() }, false)
+    assert.equal(config.port, 1337)
+    assert.equal(config.host, '127.0.0.1')
+    assert.equal(config.trustProxy, false)
+    assert.equal(config.mongodbUri, undefined)
+  })
+
+  it('makes the keys once and keeps them, readable by their owner only', () => {
+    const directory = join(dataDir(), 'data')
+    const first = readConfig({ DATA_DIR: directory }, false)
+    const second = readConfig({ DATA_DIR: directory }, false)
+    assert.equal(
+      new Set([first.applicationId, first.restApiKey, first.javascriptKey, first.masterKey]).size,
+      4,
+    )
+    assert.deepEqual(second, first)
+    assert.equal(statSync(join(directory, 'keys.json')).mode & 0o777, 0o600)
+    assert.equal(statSync(directory).mode & 0o777, 0o700)
+  })
+
+  it('makes only the keys that are not given, and never replaces a damaged file', () => {
+    const directory = dataDir()
+    const given = readConfig({ DATA_DIR: directory, MASTER_KEY: secrets.MASTER_KEY }, false)
+    assert.equal(given.masterKey, secrets.MASTER_KEY)
+    assert.deepEqual(Object.keys(JSON.parse(readFileSync(join(directory, 'keys.json'), 'utf8'))), [
+      'applicationId',
+      'restApiKey',
+      'javascriptKey',
+      'keyEncryptionKey',
+      'auditKey',
+    ])
+    writeFileSync(join(directory, 'keys.json'), '{"appl')
+    assert.throws(() => readConfig({ DATA_DIR: directory }, false), /keys\.json is damaged/)
+  })
+
+  it('names every fault at once and repeats no value', () => {
+    const faults = faultsOf({
+      PORT: '99999',
+      PUBLIC_URL: 'ftp://example.org',
+      MONGODB_URI: 'mongodb://user:hunter2@db.example.org',
+      SMTP_URL: 'http://mail',
+      MASTER_KEY: 'short',
+      LOG_LEVEL: 'loud',
+      TRUST_PROXY: 'everyone',
+    })
+    assert.deepEqual(
+      faults.map((fault) => fault.split(' ')[0]),
+      ['PORT', 'PUBLIC_URL', 'MONGODB_URI', 'SMTP_URL', 'MASTER_KEY', 'LOG_LEVEL', 'TRUST_PROXY'],
+    )
+    assert.doesNotMatch(faults.join(), /hunter2|short|loud|everyone/)
+  })
+
+  it('takes no MongoDB address that asks for less than the service does', () => {
+    const faultsWith = (options: string) =>
+      faultsOf({ ...secrets, MONGODB_URI: `mongodb://a,b/records?${options}` })
+    for (const options of ['w=1', 'journal=false', 'w=majority&j=false', 'readPreference=secondary', 'W=0'])
+      assert.match(
+        faultsWith(options).join(),
+        /^MONGODB_URI must leave out (w|journal|j|readPreference): a majority/i,
+        options,
+      )
+    assert.deepEqual(faultsWith('w=majority&journal=true&readPreference=primary&replicaSet=rs'), [])
+  })
+
+  it('demands every secret and a mail server in production', () => {
+    const faults = faultsOf({ NODE_ENV: 'production', DATA_DIR: dataDir() })
+    for (const name of [...Object.keys(secrets), 'SMTP_URL', 'PUBLIC_URL'])
+      assert.ok(
+        faults.some((fault) => fault.startsWith(`${name} is required`)),
+        name,
+      )
+    assert.deepEqual(
+      faultsOf({
+        NODE_ENV: 'production',
+        SMTP_URL: 'smtp://mail:1025',
+        PUBLIC_URL: 'https://records.example.org',
+        ...secrets,
+      }),
+      [],
+    )
+  })
+
+  it('names the directory that cannot be written, and why', () => {
+    const file = join(dataDir(), 'file')
+    writeFileSync(file, '')
+    for (const [directory, why] of [
+      [file, /^DATA_DIR must not be .*: that is a file; name a directory/],
+      [join(file, 'below'), /^DATA_DIR must not be .*: it cannot be made there/],
+      ['/proc/x', /^DATA_DIR must not be \/proc\/x: .*; name a directory/],
+    ] as const) {
+      const faults = faultsOf({ DATA_DIR: directory })
+      assert.equal(faults.length, 1, directory)
+      assert.match(faults[0] ?? '', why)
+    }
+  })
+
+  it('takes the application id of an app that exists', () => {
+    assert.equal(
+      readConfig({ APPLICATION_ID: 'my app'.replace(' ', '.'), DATA_DIR: dataDir() }, false).applicationId,
+      'my.app',
+    )
+    assert.equal(faultsOf({ APPLICATION_ID: 'x'.repeat(201) }).length, 1)
+  })
+
+  it('runs on the Nodes of package.json, and refuses others in a sentence', () => {
+    for (const version of ['20.19.0', '22.13.1', '24.11.0']) requireNode(version)
+    for (const version of ['18.20.4', '20.10.0', '22.5.0', '23.1.0', '24.10.9', '26.0.0'])
+      assert.throws(
+        () => requireNode(version),
+        /^Error: Node [\d.]+ does not run this service: install 20\.19, 22\.13, 24\.11 /,
+      )
+  })
+
+  it('refuses one secret for two purposes', () => {
+    const faults = faultsOf({ ...secrets, REST_API_KEY: secrets.MASTER_KEY })
+    assert.deepEqual(faults, ['MASTER_KEY must differ from REST_API_KEY'])
+  })
+
+  it('keeps the open test environment apart: port and data', () => {
+    const main = readConfig({ ...secrets }, false)
+    const open = readConfig({ ...secrets }, true)
+    assert.notEqual(open.port, main.port)
+    assert.notEqual(open.dataDir, main.dataDir)
+    assert.equal(open.open, true)
+  })
+
+  it('reads several MongoDB hosts, proxies and origins', () => {
+    const config = readConfig(
+      {
+        ...secrets,
+        MONGODB_URI: 'mongodb://a:1,b:2,c/records?replicaSet=rs',
+        TRUST_PROXY: '10.0.0.0/8, loopback',
+        CORS_ORIGINS: 'https://app.example.org, http://localhost:3000',
+      },
+      false,
+    )
+    assert.equal(config.mongodbUri, 'mongodb://a:1,b:2,c/records?replicaSet=rs')
+    assert.deepEqual(config.trustProxy, ['10.0.0.0/8', 'loopback'])
+    assert.deepEqual(config.corsOrigins, ['https://app.example.org', 'http://localhost:3000'])
+  })
+
+  it('stands in the README row by row', () => {
+    const rows = readFileSync('README.md', 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+      .map((line) =>
+        line
+          .split('|')
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      )
+    assert.deepEqual(
+      rows,
+      configurationRows().map(([variable, kind, fallback, about]) => [
+        `\`${variable}\``,
+        about,
+        kind,
+        fallback,
+      ]),
+    )
+    assert.equal(variableOf('restApiKey'), 'REST_API_KEY')
+  })
+})
