@@ -22,16 +22,17 @@ FROM build AS product
 RUN npm prune --omit=dev
 
 FROM node:24-slim
-ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data
+ENV NODE_ENV=production HOST=0.0.0.0 DATA_DIR=/data PATH=$PATH:/app/bin
 WORKDIR /app
 COPY --from=product /app/package.json ./
 COPY --from=product /app/node_modules node_modules
 COPY --from=product /app/packages packages
 COPY --from=product /app/dist dist
-RUN mkdir -m 700 /data && chown node:node /data
+COPY bin bin
+RUN ln -s health-record-service.mjs bin/health-record-service && mkdir -m 700 /data && chown node:node /data
 USER node
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT ?? 1337) + '/health/ready').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 VOLUME /data
 EXPOSE 1337
-CMD ["node", "--enable-source-maps", "dist/server/main.js"]
+CMD ["health-record-service"]

@@ -25,6 +25,8 @@ export interface PathApiOptions extends Omit<Frame, 'once'> {
   version: string
   /** The operations; the whole table unless a test brings its own. */
   operations?: readonly Operation[]
+  /** The open test environment: its class family is another one. */
+  open?: boolean
 }
 
 interface Route {
@@ -35,9 +37,9 @@ interface Route {
 
 /** The path family as a router: the last one of the app, since it answers every path. */
 export async function createPathApi(options: PathApiOptions): Promise<Router> {
-  const { db, spend, log, corsOrigins, version, operations = table } = options
+  const { db, spend, log, corsOrigins, version, operations = table, open } = options
   const frame: Frame = { ...options, once: await idempotency(db) }
-  const served = [...operations, ...documentation(() => openApi(operations, version))]
+  const served = [...operations, ...documentation(() => openApi(operations, version, open))]
   const find = pathMatcher(
     served.map((operation): Route => ({ ...operation, perform: performer(operation, frame) })),
   )

@@ -1,5 +1,6 @@
 import type { Operation } from './operation/operation.ts'
 import { accountPages } from './pages/account-pages.ts'
+import { administratorPage } from './pages/administrator-page.ts'
 import { auditPages } from './pages/audit-pages.ts'
 import { startPage } from './pages/start-page.ts'
 import { account } from './resources/accounts.ts'
@@ -55,6 +56,7 @@ export const table: readonly Operation[] = [
   ...network,
   ...dataExport,
   ...accountPages,
+  ...administratorPage,
   ...ehrs,
   ...audit,
   ...auditPages,

@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util'
 import { type Config, ConfigFaults, configurationRows, readConfig } from './config/config.ts'
-import { requireNode } from './config/node-version.ts'
 import type { Service } from './service.ts'
 
 const usage = `Usage: npm start                     the service
@@ -11,7 +10,6 @@ Everything is configured by environment variables:
 `
 
 async function main(): Promise<void> {
-  requireNode()
   const { values } = parseArgs({
     options: { open: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
   })
@@ -23,7 +21,7 @@ async function main(): Promise<void> {
   // Loaded last: neither help nor a faulty configuration waits for it.
   const { startService } = await import('./service.ts')
   const service = await startService(config)
-  process.stdout.write(welcome(config, service))
+  process.stdout.write(welcome(config, service, await firstAdministrator(config, service)))
   stopOn('SIGTERM', service)
   stopOn('SIGINT', service)
   await service.databaseLost
@@ -44,20 +42,35 @@ function stopOn(signal: NodeJS.Signals, service: Service): void {
   })
 }
 
+/** How the first administrator is made while there is none: by mail, by a link, or in production by a command. */
+async function firstAdministrator(config: Config, { accounts }: Service): Promise<string> {
+  const administrators = accounts?.services.administrators
+  if (!administrators || (await administrators.isThereOne())) return ''
+  if (config.adminEmail !== undefined) {
+    await administrators.inviteFirst(config.adminEmail)
+    return `\nFirst administrator: ${config.adminEmail} has been mailed a link.\n`
+  }
+  if (config.production || !['127.0.0.1', 'localhost', '0.0.0.0'].includes(config.host))
+    return '\nThere is no administrator yet: set ADMIN_EMAIL, or run health-record-service admin create\n'
+  const page = `http://127.0.0.1:${config.port}/auth/administrator?token=${administrators.offer()}`
+  return `\nFirst administrator: open this link within an hour, on this machine\n  ${page}\n`
+}
+
 function helpEntry([variable, kind, fallback, about]: string[]): string {
   return `${variable}\n    ${about}.\n    ${kind}${fallback ? `; default: ${fallback}` : ''}\n`
 }
 
-function welcome(config: Config, { url, place }: Service): string {
+function welcome(config: Config, { url, place }: Service, administrator: string): string {
   const terms = config.open ? '' : ',"termsAccepted":true'
   const body = `{"username":"ann@example.org","email":"ann@example.org","password":"a long password"${terms}}`
   const secret = (name: string, value: string) => (config.production ? `$${name}` : value)
   return `
 Health Record Service${config.open ? ': OPEN TEST ENVIRONMENT, no sessions, no validation, no patient data' : ''}
-  class family   ${url}/1${config.open ? '' : `\n  path family    ${url}, described at ${url}/docs`}
+  class family   ${url}/1${config.open ? '' : `\n  path family    ${url}`}
+  documentation  ${url}/docs
   data           ${place}
   mails          ${config.smtpUrl ? 'by SMTP_URL' : `${config.dataDir}/outbox`}
-
+${administrator}
 Sign up:
   curl -X POST ${url}/1/users -H "X-Parse-Application-Id: ${secret('APPLICATION_ID', config.applicationId)}" \\
     -H "X-Parse-REST-API-Key: ${secret('REST_API_KEY', config.restApiKey)}" -H 'Content-Type: application/json' \\

@@ -1,6 +1,7 @@
 import packageJson from '../package.json' with { type: 'json' }
 import { addressOf } from '../path-api/addresses.ts'
 import type { Services } from '../path-api/operation/services.ts'
+import { startPage } from '../path-api/pages/start-page.ts'
 import { health } from '../path-api/resources/health.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
 import type { Spend } from '../records/limits/rate-limits.ts'
@@ -32,13 +33,14 @@ export interface PathFamily {
   close(): Promise<void>
 }
 
-/** What the path family stands on; Parse Server must have started. The open test environment has the probes only. */
+/** What the path family stands on; Parse Server must have started. The open test environment has the probes and a page only. */
 export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily> {
   const { config, database } = parts
   const readiness = async () => ({ service: !parts.draining(), database: await answers(database) })
   if (config.open) {
-    const services = { readiness } as Partial<Services> as Services
-    return { options: { ...optionsOf(parts, services), operations: health }, close: async () => {} }
+    const services = { readiness, publicUrl: parts.publicUrl, open: true } as Partial<Services> as Services
+    const operations = [...startPage, ...health]
+    return { options: { ...optionsOf(parts, services), operations, open: true }, close: async () => {} }
   }
   const { profiles, carePlans, ehrs } = parts.services
   const accounts = await openAccounts({
@@ -51,7 +53,7 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
     ],
   })
   const { publicUrl } = parts
-  const services = { readiness, publicUrl, addressOf, ...parts.services, ...accounts.services }
+  const services = { readiness, publicUrl, open: false, addressOf, ...parts.services, ...accounts.services }
   return {
     options: optionsOf(parts, services, accounts),
     accounts,

@@ -71,9 +71,9 @@ export function startService(config: Config): Promise<Service> {
   })
 }
 
-/** All of the service but its port: for commands, which work on the same data by the same rules. */
+/** All of the service but its port: for commands, which work on the same data by the same rules, also while it runs. */
 export const openService = (config: Config): Promise<Service> =>
-  stoppable((onStop) => open(config, onStop, { draining: false }))
+  stoppable((onStop) => open(config, onStop, { draining: false }, true))
 
 async function stoppable(start: (onStop: OnStop) => Promise<Parts>): Promise<Service> {
   const closers: Array<() => Promise<void> | void> = []
@@ -88,7 +88,12 @@ async function stoppable(start: (onStop: OnStop) => Promise<Parts>): Promise<Ser
   }
 }
 
-async function open(config: Config, onStop: OnStop, state: { draining: boolean }): Promise<Parts> {
+async function open(
+  config: Config,
+  onStop: OnStop,
+  state: { draining: boolean },
+  beside = false,
+): Promise<Parts> {
   const publicUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
   const log = createLog(config)
   const metrics = createMetrics()
@@ -96,7 +101,7 @@ async function open(config: Config, onStop: OnStop, state: { draining: boolean }
 
   // Half a second of loading, done while the database starts; a fault shows where the modules are used.
   loadParseServer().catch(() => {})
-  const engine = await openDatabase(config)
+  const engine = await openDatabase(config, beside)
   onStop(() => engine.close())
   const database = await openConnection(engine.uri, metrics, config.instances === 'several')
   onStop(() => database.close())

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { CLASS_NAMES, type ClassName, classes } from '../../records/kinds.ts'
+import { CLASS_NAMES, classes } from '../../records/kinds.ts'
 import { AcqParams } from '../../schemas/acq.ts'
 import { ConditionParams } from '../../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../../schemas/bmi.ts'
@@ -100,8 +100,14 @@ interface ClassOperation {
   security?: Json[]
 }
 
-/** The class family's paths and what they share, for the document that describes both families. */
-export function classFamily(schemas: SchemaCollector): Record<'paths' | 'responses' | 'parameters', Json> {
+/**
+ * The class family's paths and what they share, for the document that describes both families.
+ * @param open whether it is that of the open test environment: without sessions, and with whatever classes clients make
+ */
+export function classFamily(
+  schemas: SchemaCollector,
+  open: boolean,
+): Record<'paths' | 'responses' | 'parameters', Json> {
   const json = (schema: TSchema) => ({
     'application/json': { schema: schemas.collect(schema), example: exampleOf(schema) },
   })
@@ -109,7 +115,7 @@ export function classFamily(schemas: SchemaCollector): Record<'paths' | 'respons
   const operationObject = ({
     takes,
     answers: [status, schema],
-    security = bySession,
+    security = open ? byKeys : bySession,
     ...rest
   }: ClassOperation): Json => ({
     ...rest,
@@ -123,15 +129,14 @@ export function classFamily(schemas: SchemaCollector): Record<'paths' | 'respons
       404: fault,
     },
   })
-  const paths = Object.assign(
-    accountPaths(operationObject),
-    ...CLASS_NAMES.map((name) => classPaths(name, operationObject)),
-    functionPaths(operationObject),
-  )
+  const ofClasses = CLASS_NAMES.map((name) => classPaths(name, name, classes[name], operationObject))
+  const paths = open
+    ? Object.assign(openPaths(operationObject), functionPaths(operationObject))
+    : Object.assign(accountPaths(operationObject), ...ofClasses, functionPaths(operationObject))
   return {
     paths,
     responses: { ClassRefusal: { description: 'Refused', content: json(ClassError) } },
-    parameters,
+    parameters: open ? { ...parameters, className } : parameters,
   }
 }
 
@@ -212,11 +217,53 @@ const functions: Record<string, TSchema> = {
   bloodPressureCondition: ConditionParams,
 }
 
-function classPaths(name: ClassName, operationObject: OperationObject): Record<string, Json> {
-  const { stored, create, update } = classes[name]
+const className = {
+  name: 'className',
+  in: 'path',
+  required: true,
+  description: 'Class; it is made with its first object',
+  schema: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$', examples: ['BloodPressure'] },
+}
+const Anything = Type.Object({}, { $id: 'AnyObject', additionalProperties: true, description: 'An object' })
+const OpenSignUp = closed('OpenSignUp', 'A new user', {
+  ...Credentials.properties,
+  email: Type.Optional(SignUp.properties.email),
+})
+
+/** What the open test environment has instead of the accounts and classes of the main service. */
+function openPaths(operationObject: OperationObject): Record<string, Json> {
+  const { '/1/users': _, '/1/classes/_User/{objectId}': __, ...ofAccounts } = accountPaths(operationObject)
+  const anything = { stored: Anything, create: Anything, update: Anything }
+  const ofClasses = Object.entries(classPaths('{className}', 'Any', anything, operationObject))
+  return {
+    '/1/users': {
+      post: operationObject({
+        operationId: 'signUp',
+        summary: 'Sign up',
+        takes: OpenSignUp,
+        answers: [201, Created],
+      }),
+    },
+    ...ofAccounts,
+    ...Object.fromEntries(
+      ofClasses.map(([path, about]) => [
+        path,
+        { ...about, parameters: [shared('className'), ...((about.parameters ?? []) as Json[])] },
+      ]),
+    ),
+  }
+}
+
+/** @param path the name of the class as it stands in paths, `name` as it stands in ids */
+function classPaths(
+  path: string,
+  name: string,
+  { stored, create, update }: Record<'stored' | 'create' | 'update', TSchema>,
+  operationObject: OperationObject,
+): Record<string, Json> {
   const id = (verb: string) => `${verb}${name}Object`
   return {
-    [`/1/classes/${name}`]: {
+    [`/1/classes/${path}`]: {
       get: operationObject({
         operationId: id('list'),
         summary: `List ${name} objects`,
@@ -230,7 +277,7 @@ function classPaths(name: ClassName, operationObject: OperationObject): Record<s
         answers: [201, Created],
       }),
     },
-    [`/1/classes/${name}/{objectId}`]: {
+    [`/1/classes/${path}/{objectId}`]: {
       parameters: [objectId],
       get: operationObject({
         operationId: id('get'),

@@ -33,8 +33,11 @@ A POST with an Idempotency-Key may be repeated safely for 24 hours.
 
 \`/ehr\` and \`/med\` give access to the same records under the same rules: an id from one is valid in the other.`
 
-/** The OpenAPI 3.1 document of both families, made from the table and the classes. */
-export function openApi(operations: readonly Operation[], version: string): Json {
+/**
+ * The OpenAPI 3.1 document of both families, made from the table and the classes.
+ * @param open whether it is that of the open test environment
+ */
+export function openApi(operations: readonly Operation[], version: string, open = false): Json {
   const schemas = new SchemaCollector()
   const refusals: Json = {}
   const paths: Record<string, Json> = {}
@@ -42,7 +45,7 @@ export function openApi(operations: readonly Operation[], version: string): Json
     const described = describe(operation, schemas, refusals)
     paths[operation.path] = { ...paths[operation.path], [operation.method]: described }
   }
-  const ofClasses = classFamily(schemas)
+  const ofClasses = classFamily(schemas, open)
   Object.assign(paths, ofClasses.paths)
   const used = new Set(Object.keys(paths).map(tagOf))
   return {

@@ -1,5 +1,6 @@
 import type { Accounts } from '../../records/accounts/accounts.ts'
-import type { Invitations } from '../../records/accounts/invitations.ts'
+import type { Administrators } from '../../records/accounts/administration/administrators.ts'
+import type { Invitations } from '../../records/accounts/administration/invitations.ts'
 import type { IdentityProvider } from '../../records/accounts/login/identities.ts'
 import type { Logins } from '../../records/accounts/login/logins.ts'
 import type { Sessions } from '../../records/accounts/login/sessions.ts'
@@ -58,11 +59,14 @@ export interface Terms {
 export interface Services {
   /** Where clients reach the service. */
   publicUrl: string
+  /** Whether it is the open test environment. */
+  open: boolean
   /** Which of the things that the service stands on answer at the moment. */
   readiness(): Promise<Record<string, boolean>>
   accounts: Accounts
   removals: Removals
   invitations: Invitations
+  administrators: Administrators
   registrations: Registrations
   passwords: Passwords
   terms: Terms

@@ -18,18 +18,19 @@ export const startPage = [
     },
     access: 'public',
     reply: [200, html],
-    handle: ({ query: { lang } }, { publicUrl }) => {
+    handle: ({ query: { lang } }, { publicUrl, open }) => {
       const language = languageOf(lang)
       const say = (text: Parameters<typeof words>[1]) => words(language, text)
       return page(
         language,
         'start',
-        markup`<p>${say('startHelp')}</p>
-<p><a href="ehr/audit?lang=${language}">${say('accesses')}</a></p>
+        markup`<p>${say(open ? 'openHelp' : 'startHelp')}</p>
+${open ? '' : markup`<p><a href="ehr/audit?lang=${language}">${say('accesses')}</a></p>`}
 <h2>${say('forPrograms')}</h2>
 <p><a href="docs">${say('documentation')}</a><br><a href="openapi.json">OpenAPI</a><br><a
 href="health/ready">${say('state')}</a></p>
-<table><tbody><tr><th scope="row">${say('pathFamily')}</th><td>${publicUrl}</td></tr>
+<table><tbody>
+${open ? '' : markup`<tr><th scope="row">${say('pathFamily')}</th><td>${publicUrl}</td></tr>`}
 <tr><th scope="row">${say('classFamily')}</th><td>${publicUrl}/1</td></tr></tbody></table>`,
       )
     },

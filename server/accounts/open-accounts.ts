@@ -1,8 +1,9 @@
 import { watchSessions } from '../../cloud/parse-server/adapter/session-watch.ts'
 import { parseCredentials } from '../../cloud/parse-server/credentials.ts'
 import { Accounts } from '../../records/accounts/accounts.ts'
+import { Administrators } from '../../records/accounts/administration/administrators.ts'
+import { Invitations } from '../../records/accounts/administration/invitations.ts'
 import { EmailChanges } from '../../records/accounts/email-changes.ts'
-import { Invitations } from '../../records/accounts/invitations.ts'
 import { Identities } from '../../records/accounts/login/identities.ts'
 import { Logins } from '../../records/accounts/login/logins.ts'
 import { RefreshTokens } from '../../records/accounts/login/refresh-tokens.ts'
@@ -46,13 +47,7 @@ export async function openAccounts(options: AccountsOptions) {
   const { db } = database
   const clock = () => new Date()
   const { credentials, sessions } = await openSessions(options, clock)
-  const keys = await openSigningKeys({
-    db,
-    seal: createSeal(config.keyEncryptionKey, 'signing keys'),
-    maxAgeDays: config.signingKeyDays,
-    tokenLifetime: accessTokenLifetime,
-    clock,
-  })
+  const keys = await openKeys(config, db, clock)
   const accessTokens = createAccessTokens(keys, publicUrl, clock)
   const background = createBackground((err) => log.error({ err }, 'Work in the background failed'))
   const { refreshTokens, emailChanges, identities, unknownAddresses } = await collections(options, clock)
@@ -61,12 +56,15 @@ export async function openAccounts(options: AccountsOptions) {
   const links = linksOf(publicUrl)
   const accounts = new Accounts({ ...shared, links })
   const removals = new Removals({ ...shared, belongings })
+  const invitations = new Invitations({ ...shared, accounts, links })
+  const administrators = new Administrators({ ...shared, accounts, invitations })
   const cleaning = removeUnconfirmed(removals, log)
   return {
     services: {
       accounts,
       removals,
-      invitations: new Invitations({ ...shared, accounts, links }),
+      invitations,
+      administrators,
       registrations: new Registrations({ ...shared, removals, termsVersion }),
       passwords: new Passwords({ ...shared, termsVersion }),
       logins: new Logins({
@@ -88,6 +86,15 @@ export async function openAccounts(options: AccountsOptions) {
     },
   }
 }
+
+const openKeys = (config: Config, db: Connection['db'], clock: () => Date) =>
+  openSigningKeys({
+    db,
+    seal: createSeal(config.keyEncryptionKey, 'signing keys'),
+    maxAgeDays: config.signingKeyDays,
+    tokenLifetime: accessTokenLifetime,
+    clock,
+  })
 
 async function openSessions({ config, database, log }: AccountsOptions, clock: () => Date) {
   const credentials = await parseCredentials(config.applicationId, database.db)

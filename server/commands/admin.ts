@@ -1,46 +1,49 @@
 import { parseArgs } from 'node:util'
-import type { Caller } from '../../records/store/documents/caller.ts'
 import type { OpenAccounts } from '../accounts/open-accounts.ts'
 import { readConfig } from '../config/config.ts'
-import { requireNode } from '../config/node-version.ts'
 
-const usage = `Usage: npm run admin -- create --email <address> [--name <name>]
-         Creates an administrator, and mails a link to choose a password. An account that
-         already has the address becomes an administrator's.
+const usage = `Usage: npm run admin -- create --email ADDRESS [--name NAME]
+         Makes an administrator, and mails a link to choose a password. An account that already has the address
+         becomes an administrator's.
+       npm run admin -- list
+         Shows who is one: address, state, name.
+       npm run admin -- revoke --email ADDRESS
+         Takes the role away; the account stays.
+       npm run admin -- disable --email ADDRESS
+         Ends all sessions of an account, and lets nobody log in with it any more.
        npm run admin -- rotate-keys
-         Makes a new key sign access tokens; every instance uses it within a minute. Tokens that were
-         signed before stay valid.
+         Makes a new key sign access tokens; every instance uses it within a minute. Tokens that were signed
+         before stay valid.
 
-It reads the environment variables of the service. With MONGODB_URI it can run beside the service; only one process can
-open the embedded database, so stop the service first.
+It reads the environment variables of the service, which can keep running: it notices within 5 seconds.
 `
 
 /** Does something with the accounts. @returns what to say about it */
-type Command = (accounts: OpenAccounts) => Promise<string>
+type Command = (accounts: OpenAccounts, email: string, name: string) => Promise<string>
 
-/** Who makes the first administrator: whoever may run commands on the machine. */
-const operator: Caller = {
-  userId: 'operator',
-  roles: ['admin'],
-  application: 'command line',
-  requestId: 'command line',
+const commands: Readonly<Record<string, { run: Command; ofAccount?: true }>> = {
+  create: { run: create, ofAccount: true },
+  list: { run: list },
+  revoke: { run: revoke, ofAccount: true },
+  disable: { run: disable, ofAccount: true },
+  'rotate-keys': { run: rotateKeys },
 }
 
 /** @throws Error for a command line that says nothing sensible */
-async function commandOf(args: string[]): Promise<Command | undefined> {
+async function commandOf(args: string[]): Promise<((accounts: OpenAccounts) => Promise<string>) | undefined> {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
     options: { email: { type: 'string' }, name: { type: 'string' }, help: { type: 'boolean', short: 'h' } },
   })
-  const { email, name = 'Administrator', help } = values
-  const command = positionals.join(' ')
+  const { email = '', name = 'Administrator', help } = values
   if (help) return undefined
-  if (command === 'rotate-keys') return rotateKeys
-  if (command !== 'create') throw new Error(`Unknown command${command && ` ${command}`}; see --help`)
-  if (email === undefined || !(await isEmailAddress(email)))
+  const given = positionals.join(' ')
+  const command = Object.hasOwn(commands, given) ? commands[given] : undefined
+  if (!command) throw new Error(`Unknown command${given && ` ${given}`}; see --help`)
+  if (command.ofAccount && !(await isEmailAddress(email)))
     throw new Error('--email must be an e-mail address')
-  return (accounts) => create(accounts, email, name)
+  return (accounts) => command.run(accounts, email, name)
 }
 
 async function isEmailAddress(text: string): Promise<boolean> {
@@ -57,26 +60,33 @@ async function rotateKeys({ keys }: OpenAccounts): Promise<string> {
   return `The key ${kid} signs from now on.`
 }
 
-async function create(
-  { services: { accounts, invitations } }: OpenAccounts,
-  email: string,
-  name: string,
-): Promise<string> {
-  const page = { limit: 1, cursor: undefined, count: false }
-  const { items } = await accounts.list(operator, { email }, page)
-  const known = items[0]
-  if (known === undefined) {
-    await invitations.create({ email, name, roles: ['admin'] })
-    return `A link to choose a password is on its way to ${email}.`
-  }
-  await accounts.update(operator, known.mvUid, { roles: ['admin'] }, undefined)
-  if (known.state !== 'ACTIVATION_PENDING') return `The account of ${email} is now an administrator's.`
-  await invitations.invite(known.mvUid, undefined)
-  return `The account of ${email} is now an administrator's; a link to choose a password is on its way.`
+async function create({ services }: OpenAccounts, email: string, name: string): Promise<string> {
+  const { state } = await services.administrators.invite(email, name)
+  return state === 'ACTIVATION_PENDING'
+    ? `The account of ${email} is an administrator's; a link to choose a password is on its way.`
+    : `The account of ${email} is now an administrator's.`
 }
 
+async function list({ services }: OpenAccounts): Promise<string> {
+  const found = await services.administrators.list()
+  const lines = found.map(({ email, state, name }) => `${email}  ${state}  ${name ?? ''}`.trimEnd())
+  return lines.length > 0 ? lines.join('\n') : 'There is no administrator.'
+}
+
+async function revoke({ services: { administrators } }: OpenAccounts, email: string): Promise<string> {
+  await administrators.revoke(email)
+  return `The account of ${email} is no administrator's any more.${await left(administrators)}`
+}
+
+async function disable({ services: { administrators } }: OpenAccounts, email: string): Promise<string> {
+  await administrators.disable(email)
+  return `The account of ${email} is disabled.${await left(administrators)}`
+}
+
+const left = async (administrators: OpenAccounts['services']['administrators']): Promise<string> =>
+  (await administrators.isThereOne()) ? '' : ' There is no administrator left who can log in.'
+
 async function main(): Promise<void> {
-  requireNode()
   const command = await commandOf(process.argv.slice(2))
   if (command === undefined) {
     process.stdout.write(usage)

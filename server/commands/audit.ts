@@ -1,7 +1,6 @@
 import { MongoClient } from 'mongodb'
 import { type Progress, type Verdict, verifyAudit } from '../../records/store/audit/verifier.ts'
 import { readConfig } from '../config/config.ts'
-import { requireNode } from '../config/node-version.ts'
 import { openDatabase } from '../database/database.ts'
 import { atStart } from '../database/replica-set.ts'
 
@@ -9,20 +8,18 @@ const usage = `Usage: npm run audit -- verify
 
 Checks that no entry of the audit was changed, removed or added since the service wrote it, and says at which one the
 first chain breaks. Exit code 0: the audit is intact; 1: it is broken; 2: it could not be checked.
-It reads the environment variables of the service. With MONGODB_URI it can run beside the service; only one process can
-open the embedded database, so stop the service first.
+It reads the environment variables of the service, which can keep running.
 
 Keep its output outside of the database: the number of entries never decreases, except by AUDIT_DAYS.
 `
 
 async function main(): Promise<number> {
-  requireNode()
   if (process.argv[2] !== 'verify') {
     process.stdout.write(usage)
     return process.argv[2] === '--help' ? 0 : 2
   }
   const config = readConfig(process.env, false)
-  const database = await openDatabase(config)
+  const database = await openDatabase(config, true)
   const client = new MongoClient(database.uri, atStart(database.uri))
   try {
     const verdict = await verifyAudit(client.db(), config.auditKey, say)

@@ -4,7 +4,6 @@ import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
-import { requireNode } from '../config/node-version.ts'
 import type { Tally } from '../import/run.ts'
 
 const usage = `Usage: npm run import -- --file F --ehr E --care-plan P [--map M] [--url U] [--user ADDRESS]
@@ -134,7 +133,6 @@ async function importFile(options: Options): Promise<number> {
 }
 
 async function main(): Promise<number> {
-  requireNode()
   const options = optionsOf(process.argv.slice(2))
   if (options) return importFile(options)
   process.stdout.write(usage)

@@ -4,6 +4,7 @@ import {
   hostName,
   type Kind,
   key,
+  mailAddress,
   mailbox,
   mongodbAddress,
   oneOf,
@@ -57,6 +58,10 @@ export const settings = {
     kind: mailbox,
     default: 'Health Record Service <no-reply@localhost>',
     about: 'Sender of the mails',
+  },
+  adminEmail: {
+    kind: mailAddress,
+    about: 'Who is invited to be the first administrator; without it the start prints a link to become that',
   },
   applicationId: {
     kind: applicationId,

@@ -66,6 +66,11 @@ export const mailbox: Kind<string> = {
   read: (text) => (/^([^<>\r\n]* <[^\s<>@]+@[^\s<>@]+>|[^\s<>@]+@[^\s<>@]+)$/.test(text) ? text : undefined),
 }
 
+export const mailAddress: Kind<string> = {
+  mustBe: 'a mail address',
+  read: (text) => (/^[\x21-\x3b\x3d\x3f\x41-\x7e]+@[A-Za-z0-9.-]+$/.test(text) ? text : undefined),
+}
+
 /** Goes into URLs and into JSON documents, hence the narrow alphabet. */
 export const key: Kind<string> = {
   mustBe: '16 to 200 letters, digits, - or _',

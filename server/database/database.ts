@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 import type { Config } from '../config/config.ts'
 import { atStart, checkServer } from './replica-set.ts'
@@ -15,11 +15,12 @@ export interface Database {
 
 /**
  * The MongoDB of MONGODB_URI, or the embedded engine on DATA_DIR when there is none.
+ * @param beside whether an embedded engine may be shared with the service that runs it: commands do
  * @throws Error when the server knows no transactions, the database is of the other kind (main or open test), or
  *   another process has it open
  */
-export async function openDatabase(config: Config): Promise<Database> {
-  const database = config.mongodbUri ? remote(config.mongodbUri) : await embedded(config.dataDir)
+export async function openDatabase(config: Config, beside = false): Promise<Database> {
+  const database = config.mongodbUri ? remote(config.mongodbUri) : await embedded(config.dataDir, beside)
   try {
     await claimKind(database.uri, config.open ? 'open-test' : 'main')
     return database
@@ -38,12 +39,16 @@ function remote(uri: string): Database {
   }
 }
 
-async function embedded(dataDir: string): Promise<Database> {
+const named = (address: string): string => `${address.replace(/\/+$/, '')}/health-record`
+
+async function embedded(dataDir: string, beside: boolean): Promise<Database> {
   const directory = join(dataDir, 'database')
+  const running = beside ? await addressOf(directory) : undefined
+  if (running !== undefined) return { ...remote(named(running)), place: directory }
   const engine = await startEmbeddedMongo({ dataDir: directory })
   let closing = false
   return {
-    uri: `${engine.uri.replace(/\/+$/, '')}/health-record`,
+    uri: named(engine.uri),
     place: directory,
     lost: new Promise((resolve) => {
       engine.exited.finally(() => {

@@ -157,6 +157,12 @@ export async function directRoles(
   return held
 }
 
+/** Those who hold a role of the service as a whole themselves, by their ids. */
+export async function holdersOf(database: Database, name: string): Promise<string[]> {
+  const rows = await memberships(database, 'users').find({ owningId: name }).toArray()
+  return rows.map(({ relatedId }) => relatedId)
+}
+
 async function owning(database: Database, of: 'users' | 'roles', related: string[]): Promise<string[]> {
   const rows = await memberships(database, of)
     .find({ relatedId: { $in: related } })

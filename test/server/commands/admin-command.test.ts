@@ -4,73 +4,105 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import PostalMime from 'postal-mime'
-import { newDataDir, type ServiceProcess, startProcess, stopProcess } from '../../harness/service/process.ts'
+import { newDataDir, type ServiceProcess, startServing, stopProcess } from '../../harness/service/process.ts'
+import { found, until } from '../../harness/until.ts'
 
 const password = 'correct horse battery staple'
 
 describe('npm run admin', function suite() {
   this.timeout(60_000)
   const dataDir = newDataDir()
+  let service: ServiceProcess
   const admin = async (...args: string[]) => {
     const env = { PATH: process.env.PATH, DATA_DIR: dataDir, LOG_LEVEL: 'warn', PORT: '1' }
     const file = promisify(execFile)
-    const done = await file(process.execPath, ['dist/server/commands/admin.js', ...args], { env }).catch(
+    const done = await file('bin/health-record-service.mjs', ['admin', ...args], { env }).catch(
       (error) => error,
     )
     return { code: done.code ?? 0, said: `${done.stdout}${done.stderr}` }
   }
-  const serving = async <T>(work: (service: ServiceProcess) => Promise<T>): Promise<T> => {
-    const service = await startProcess({ DATA_DIR: dataDir, LOG_LEVEL: 'warn' })
-    await service.ready
-    try {
-      return await work(service)
-    } finally {
-      await stopProcess(service)
-    }
-  }
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever was answered
-  const post = async ({ url }: ServiceProcess, path: string, body: object): Promise<any> => {
+  const post = async (path: string, body: object): Promise<any> => {
     const headers = { 'content-type': 'application/json' }
-    const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
+    const response = await fetch(service.url + path, { method: 'POST', headers, body: JSON.stringify(body) })
     return response.status === 204 ? undefined : response.json()
   }
-  const lastMail = async () => {
+  const mailTo = async (address: string) => {
     const outbox = join(dataDir, 'outbox')
-    const file = readdirSync(outbox).sort().at(-1) ?? ''
-    return PostalMime.parse(readFileSync(join(outbox, file)))
+    const all = await Promise.all(
+      readdirSync(outbox).map((file) => PostalMime.parse(readFileSync(join(outbox, file)))),
+    )
+    return all.find(({ to }) => to?.[0]?.address === address)
   }
+  const choose = (token: string | null | undefined) =>
+    post('/auth/account/password/update', { token, newPassword: password, termsAccepted: true })
+  const logIn = (email: string) => post('/auth/login/password', { email, password })
+  const get = async (path: string, { authToken }: { authToken: string }) =>
+    // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever was answered
+    (await (await fetch(service.url + path, { headers: authToken ? { authToken } : {} })).json()) as any
+
+  let rotated = ''
+
+  before(async () => {
+    rotated = (await admin('rotate-keys')).said
+    service = await startServing({ DATA_DIR: dataDir, LOG_LEVEL: 'warn' })
+  })
+  after(() => stopProcess(service))
 
   it('explains itself, and says what is wrong with a command line', async () => {
     assert.match((await admin('--help')).said, /create --email[\s\S]*rotate-keys/)
-    const faulty = [[], ['create', '--email', 'x'], ['create', '--mail', 'a@b.example']]
+    const faulty = [[], ['create', '--email', 'x'], ['create', '--mail', 'a@b.example'], ['revoke']]
     for (const { code, said } of await Promise.all(faulty.map((args) => admin(...args)))) {
       assert.equal(code, 1, said)
       assert.doesNotMatch(said, /\n\s+at /)
     }
   })
 
-  it('makes the first administrator, who chooses the password by the mailed link; rotates the keys', async () => {
+  it('is not needed for the first administrator: the start prints a link that makes one', async () => {
+    const link = /First administrator: .*\n *(\S+)\n/.exec(service.output())?.[1] ?? ''
+    assert.match(await (await fetch(link)).text(), /name="email"/)
+    const token = new URL(link).searchParams.get('token') ?? ''
+    const send = (secret: string) =>
+      fetch(`${service.url}/auth/administrator`, {
+        method: 'POST',
+        body: new URLSearchParams({ token: secret, email: 'first@example.org' }),
+        redirect: 'manual',
+      })
+    const guessed = token.replace(/^./, (first) => (first === 'a' ? 'b' : 'a'))
+    assert.match((await send(guessed)).headers.get('location') ?? '', /^administrator\?/)
+    const to = new URL((await send(token)).headers.get('location') ?? '', link)
+    assert.match(await (await fetch(to)).text(), /name="newPassword"/)
+    assert.equal(await choose(to.searchParams.get('token')), undefined)
+    const grant = await logIn('first@example.org')
+    assert.deepEqual((await get('/auth/account', grant)).items[0].roles, ['admin'])
+    assert.match(await (await fetch(link)).text(), /no longer works/)
+  })
+
+  it('makes another one while the service runs, who chooses the password by the mailed link', async () => {
     const { code, said } = await admin('create', '--email', 'Root@example.org')
     assert.equal(code, 0, said)
-    const mail = await lastMail()
-    assert.equal(mail.to?.[0]?.address, 'root@example.org')
-    assert.match((await admin('create', '--email', 'root@example.org')).said, /is now an administrator's/)
-    const token = new URL(/https?:\S+/.exec((await lastMail()).text ?? '')?.[0] ?? '').searchParams.get(
-      'token',
-    )
-    const rotated = await admin('rotate-keys')
+    const mail = await found(() => mailTo('root@example.org'))
+    const token = new URL(/https?:\S+/.exec(mail.text ?? '')?.[0] ?? '').searchParams.get('token')
+    assert.equal(await choose(token), undefined)
+    const { said: listed } = await admin('list')
+    assert.deepEqual(listed.trim().split('\n').sort(), [
+      'first@example.org  ACTIVE  Administrator',
+      'root@example.org  ACTIVE  Administrator',
+    ])
+  })
 
-    await serving(async (service) => {
-      const chosen = { token, newPassword: password, termsAccepted: true }
-      assert.equal(await post(service, '/auth/account/password/update', chosen), undefined)
-      const grant = await post(service, '/auth/login/password', { email: 'root@example.org', password })
-      const get = async (path: string) =>
-        // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever was answered
-        (await (await fetch(service.url + path, { headers: { authToken: grant.authToken } })).json()) as any
-      assert.deepEqual((await get('/auth/account')).items[0].roles, ['admin'])
-      const { keys } = await get('/auth/login/jwks')
-      assert.equal(keys.length, 2)
-      assert.ok(rotated.said.includes(keys[0].kid))
-    })
+  it('unmakes, disables, and says when nobody is left', async () => {
+    const grant = await logIn('first@example.org')
+    assert.doesNotMatch((await admin('revoke', '--email', 'first@example.org')).said, /left/)
+    // What another process has changed is noticed within 5 s.
+    await until(async () => (await get('/auth/account?count=true', grant)).page.total === 1)
+    assert.match((await admin('disable', '--email', 'root@example.org')).said, /no administrator left/)
+    assert.equal((await logIn('root@example.org')).code, 'invalid-credentials')
+  })
+
+  it('rotates the keys', async () => {
+    const { keys } = await get('/auth/login/jwks', { authToken: '' })
+    assert.equal(keys.length, 2)
+    assert.ok(rotated.includes(keys[0].kid), rotated)
   })
 })

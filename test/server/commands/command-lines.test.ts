@@ -14,13 +14,16 @@ describe('the command lines', () => {
   })
 
   it('of the commands say how they are used', async () => {
-    const commands = ['admin', 'audit', 'import', 'move', 'openapi'].map((name) => `server/commands/${name}`)
-    const files = [...commands, 'bench/bench', 'bench/embedded-mongo'].map((name) => `dist/${name}.js`)
-    const scripts = ['scripts/test.mjs', 'packages/embedded-mongo/bin/embedded-mongo.js']
-    for (const command of [...files, ...scripts]) {
-      const { stdout, stderr } = await run(process.execPath, [command, '--help'])
-      assert.match(stdout, /Usage: |npm run /, command)
-      assert.ok(stdout.length < 2_000 && stderr === '', command)
+    const built = ['', 'admin', 'audit', 'backup', 'restore', 'import', 'move', 'openapi'].map((name) => [
+      'bin/health-record-service.mjs',
+      ...(name ? [name] : []),
+    ])
+    const others = ['dist/bench/bench.js', 'dist/bench/embedded-mongo.js', 'scripts/test.mjs']
+    const files = [...others, 'packages/embedded-mongo/bin/embedded-mongo.js'].map((file) => [file])
+    for (const command of [...built, ...files]) {
+      const { stdout, stderr } = await run(process.execPath, [...command, '--help'])
+      assert.match(stdout, /Usage: |npm run /, command.join(' '))
+      assert.ok(stdout.length < 2_000 && stderr === '', command.join(' '))
     }
   })
 

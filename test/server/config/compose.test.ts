@@ -42,7 +42,7 @@ describe('docker-compose.yml', () => {
       const env = Object.fromEntries(
         Object.entries(environment).map(([variable, text]) => [variable, filledIn(text)]),
       )
-      const config = readConfig({ NODE_ENV: 'production', ...env }, command.includes('--open'))
+      const config = readConfig({ NODE_ENV: 'production', ...env }, command.includes('open'))
       assert.equal(config.production, true)
     })
 

@@ -62,6 +62,18 @@ describe('the open test environment', function suite() {
       assert.equal((await send('GET', `/1/classes/Anything?${query}`)).status, 400)
   })
 
+  it('describes only what is there', async () => {
+    const { paths } = (await send('GET', '/openapi.json')).body
+    const described = Object.keys(paths ?? {})
+    for (const path of ['/1/classes/{className}', '/1/users', '/functions/bmi', '/health/ready'])
+      assert.ok(described.includes(path), path)
+    for (const path of described)
+      assert.match(path, /^\/((1|functions|health|docs)\/.*|docs|openapi\.json)?$/, path)
+    assert.doesNotMatch(described.join(' '), /CarePlan|_User/)
+    const page = await fetch(`${open.url}/?lang=nl`)
+    assert.match(await page.text(), /open testomgeving/)
+  })
+
   it('signs up and logs in at once', async () => {
     const account = { username: 'ann', password: 'x' }
     const signUp = await send('POST', '/1/users', account)

@@ -85,20 +85,40 @@ const takeLock = async (directory: string): Promise<Server> => {
     if (lock) return lock
     const holder = await askHolder(LOCK)
     if (holder !== undefined)
-      throw new StartFault(
-        `data directory ${directory} is in use by another embedded-mongo (process ${holder.split(' ')[0]})`,
-      )
+      throw new StartFault(`data directory ${directory} is in use by ${nameOf(holder)}`)
     clearStale()
   }
   throw new StartFault(`data directory ${directory} is being opened by another embedded-mongo`)
 }
 
+/** What a lock tells of the process that holds it. */
+interface Holder {
+  process: number
+  /** Where it was started, and when. */
+  startedIn?: string
+  startedAt?: string
+  /** Where it listens, once it does. */
+  address?: string
+}
+
+const nameOf = ({ process: id, startedIn, startedAt }: Holder): string =>
+  startedIn === undefined
+    ? `another embedded-mongo (process ${id})`
+    : `a service that was started in ${startedIn} at ${startedAt}, process ${id}: stop it first`
+
+/** Where the process began: the engine works in its data directory. */
+const startedIn = process.cwd()
+
 const listen = (): Promise<Server | undefined> =>
   new Promise((resolve, reject) => {
-    let address = ''
-    const server = createServer((socket) => socket.end(`${process.pid} ${address}`.trim()))
+    // Who is started by another process is known by that one.
+    const holder: Holder = {
+      process: process.send ? process.ppid : process.pid,
+      ...{ startedIn, startedAt: new Date().toISOString().slice(0, 19).concat('Z') },
+    }
+    const server = createServer((socket) => socket.end(JSON.stringify(holder)))
     server.on(ANNOUNCED, (announced: string) => {
-      address = announced
+      holder.address = announced
     })
     server.once('error', (error: NodeJS.ErrnoException) =>
       error.code === 'EADDRINUSE'
@@ -112,7 +132,7 @@ const listen = (): Promise<Server | undefined> =>
   })
 
 /** The process behind a lock, undefined when it is dead. */
-const askHolder = (path: string): Promise<string | undefined> =>
+const askHolder = (path: string): Promise<Holder | undefined> =>
   new Promise((resolve) => {
     let answer = ''
     const socket = connect(path)
@@ -120,11 +140,20 @@ const askHolder = (path: string): Promise<string | undefined> =>
     socket.on('data', (chunk) => {
       answer += chunk
     })
-    socket.on('error', (error: NodeJS.ErrnoException) =>
-      resolve(['ECONNREFUSED', 'ENOENT'].includes(error.code ?? '') ? undefined : 'unknown'),
-    )
-    socket.on('close', () => resolve(answer || 'unknown'))
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      if (['ECONNREFUSED', 'ENOENT'].includes(error.code ?? '')) resolve(undefined)
+    })
+    socket.on('close', () => resolve(holderIn(answer)))
   })
+
+/** An engine that is too busy to answer holds it all the same. */
+function holderIn(answer: string): Holder {
+  try {
+    return JSON.parse(answer)
+  } catch {
+    return { process: Number.NaN }
+  }
+}
 
 /** Where the engine that has this directory open listens; undefined when none has. */
 export const addressOf = async (directory: string): Promise<string | undefined> => {
@@ -134,7 +163,7 @@ export const addressOf = async (directory: string): Promise<string | undefined> 
   process.chdir(directory)
   const asked = askHolder(LOCK)
   process.chdir(here)
-  return (await asked)?.split(' ')[1]
+  return (await asked)?.address
 }
 
 /** Moved away before it is removed: of two processes that find the same dead lock only one gets it. */
