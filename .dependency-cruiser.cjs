@@ -24,6 +24,7 @@ const rooms = {
     'of-ehr',
     'questionnaires',
     'measurements',
+    'types',
     'openehr',
     'charts',
   ],

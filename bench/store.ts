@@ -12,6 +12,7 @@ import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { Type } from '@sinclair/typebox'
 import autocannon from 'autocannon'
 import express, { type RequestHandler } from 'express'
+import { LRUCache } from 'lru-cache'
 import { MongoClient } from 'mongodb'
 import { contents } from '../records/kinds.ts'
 import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
@@ -69,6 +70,7 @@ const audit = await openAudit({
 })
 const records = {
   ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals() },
+  definitions: new LRUCache<string, object>({ max: 10 }),
   underWay: new UnderWay({ client, db }, [], false),
   tellOfPendingEhr: async () => {},
 }

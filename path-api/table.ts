@@ -37,6 +37,7 @@ import { storedQueries } from './resources/stored-query.ts'
 import { summaries } from './resources/summary.ts'
 import { tasks } from './resources/task.ts'
 import { archetypes, templates } from './resources/template.ts'
+import { types } from './resources/types.ts'
 
 /** Every operation of the path family: the router, the OpenAPI document and the contract tests are made from it. */
 export const table: readonly Operation[] = [
@@ -79,4 +80,5 @@ export const table: readonly Operation[] = [
   ...compositions,
   ...aql,
   ...storedQueries,
+  ...types,
 ]

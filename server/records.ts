@@ -1,4 +1,5 @@
 import type { TObject } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
 import type { IndexDescription } from 'mongodb'
 import type { Services } from '../path-api/operation/services.ts'
 import type { SendMail } from '../records/accounts/user/mails.ts'
@@ -38,6 +39,7 @@ import { changesOf } from '../records/store/writing/history.ts'
 import { RecentRemovals } from '../records/store/writing/removal/recent-removals.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { turnsOf } from '../records/store/writing/turns.ts'
+import { Types } from '../records/types/types.ts'
 import type { Config } from './config/config.ts'
 import type { Connection } from './database/connection.ts'
 import { jsonFilesIn } from './json-files.ts'
@@ -63,6 +65,7 @@ export interface RecordServices {
     | 'thresholds'
     | 'timelines'
     | 'graphs'
+    | 'types'
     | 'recordsOf'
   >
   close(): Promise<void>
@@ -81,6 +84,7 @@ export async function openRecords(
   const oldEntries = removeOldEntries(db, config, log)
   const records: Records = {
     ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals(), underWay },
+    definitions: new LRUCache({ max: 1000, ttl: DEFINED_MS }),
     tellOfPendingEhr: (mvUid, session) =>
       sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
   }
@@ -92,6 +96,7 @@ export async function openRecords(
   const reactions = new KnownRecords(records, AdverseReaction, carePlans.holders)
   const devices = new KnownRecords(records, Device, carePlans.holders)
   const openehr = openEhr(records, ehrs)
+  const types = openTypes(records)
   const given = { events, reactions, devices }
   const charts = openCharts(records, carePlans.holders)
   const own = { ...given, ...charts, profiles: new Profiles(records), ehrs, carePlans, ...openehr, textPacks }
@@ -100,13 +105,13 @@ export async function openRecords(
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as Registered<TObject, string>
   const batches = new Batches(records, carePlans.holders, recordsOf)
   const services = {
-    ...{ ...own, queries: new Queries(records, MEASUREMENTS), batches },
+    ...{ ...own, queries: new Queries(records, MEASUREMENTS), batches, types },
     recordsOf: recordsOf as Services['recordsOf'],
   }
-  const needed = [own.profiles, carePlans, ...Object.values(openehr), ...registered.values()].flatMap(
-    (service) => service.indexes(),
-  )
+  const others = [own.profiles, carePlans, ...Object.values(openehr), ...Object.values(types)]
+  const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()])
+  for (const family of Object.values(types)) await family.addUsual()
   const running = await startRunning(records, underWay, carePlans, log)
   const close = async () => {
     await running.end()
@@ -138,6 +143,13 @@ async function startRunning(
   }
   return { end }
 }
+
+/** What modellers say of data. */
+const openTypes = (records: Records) => ({
+  data: new Types(records, 'data'),
+  event: new Types(records, 'event'),
+  device: new Types(records, 'device'),
+})
 
 /** What is kept as openEHR has it. */
 function openEhr(records: Records, ehrs: Ehrs) {
@@ -186,6 +198,8 @@ async function makeCollections(
 }
 
 const SECOND_MS = 1000
+/** How long another instance may not have heard of a new version of a type. */
+const DEFINED_MS = 2 * SECOND_MS
 const DAY_MS = 86_400_000
 
 /** Keeps the audit to its age, looking at the start and once a day. */

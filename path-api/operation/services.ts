@@ -28,6 +28,8 @@ import type { Key, Range, Writing } from '../../records/registered/registered.ts
 import type { Caller } from '../../records/store/documents/caller.ts'
 import type { Page, PageOf } from '../../records/store/reading/listing.ts'
 import type { PastChange } from '../../records/store/store.ts'
+import type { TypeFamily } from '../../records/types/known-types.ts'
+import type { Types } from '../../records/types/types.ts'
 import type { JsonWebKey } from '../../schemas/login.ts'
 
 export interface SavedRecord {
@@ -96,6 +98,8 @@ export interface Services {
   devices: KnownRecords<typeof Device.schema, 'ofEhr'>
   /** Measurements of any kinds, stored together. */
   batches: Batches
+  /** What modellers have said of measurements, occurrences and devices. */
+  types: Record<TypeFamily, Types>
   timelines: Timelines
   graphs: Graphs
   /** Where a record of a class can be shown by itself; undefined: nowhere. */

@@ -1,5 +1,6 @@
 import type { Engine } from '@health-record-service/embedded-mongo/testing'
 import { Type } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
 import type { Db } from 'mongodb'
 import { contents } from '../../records/kinds.ts'
 import { type Audit, auditIndexes, openAudit } from '../../records/store/audit/trail.ts'
@@ -46,6 +47,7 @@ export async function openRecords(engine: Pick<Engine, 'client'>): Promise<TestR
         audit,
         contents,
         recentRemovals: new RecentRemovals(),
+        definitions: new LRUCache({ max: 10 }),
         underWay: new UnderWay({ client, db }, [], false),
         tellOfPendingEhr: async () => {},
       }

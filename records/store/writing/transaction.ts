@@ -1,3 +1,4 @@
+import type { LRUCache } from 'lru-cache'
 import { type ClientSession, type Db, type MongoClient, MongoError } from 'mongodb'
 import type { Access, Audit } from '../audit/trail.ts'
 import { together } from '../documents/database.ts'
@@ -21,6 +22,8 @@ export interface Records {
   contents: Contents
   recentRemovals: RecentRemovals
   underWay: Works
+  /** What modellers have defined, as it was a moment ago, by collection and name. */
+  definitions: LRUCache<string, object>
   /** Notifies a user, if there is one, that an EHR waits until they agree. */
   tellOfPendingEhr(userId: string, session: ClientSession): Promise<void>
 }

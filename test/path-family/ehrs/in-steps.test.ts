@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { LRUCache } from 'lru-cache'
 import type { Document } from 'mongodb'
 import { CarePlans } from '../../../records/care-plans/care-plans.ts'
 import { CarePlanTemplates } from '../../../records/care-plans/templates/templates.ts'
@@ -43,7 +44,8 @@ describe('what takes several transactions', function suite() {
     const underWay = { db: all, begin: () => {}, done: async () => false } as unknown as Records['underWay']
     const recentRemovals = new RecentRemovals()
     const tellOfPendingEhr = async () => {}
-    dying = { client, db, clock, audit, contents, underWay, recentRemovals, tellOfPendingEhr }
+    const definitions = new LRUCache<string, object>({ max: 10 })
+    dying = { client, db, clock, audit, contents, underWay, recentRemovals, definitions, tellOfPendingEhr }
   })
   after(() => audit.close())
 
