@@ -35,7 +35,7 @@ export class Engine {
     this.storage = new Storage(file)
     this.#load()
     this.storage.onFailedCommit = () => this.#load()
-    this.transactions = new Transactions(this.storage, this.lastWrites)
+    this.transactions = new Transactions(this.storage, this.lastWrites, this.catalog)
   }
 
   #load(): void {

@@ -4,7 +4,7 @@
  */
 
 import { CommandError, transient } from '../values/errors.ts'
-import type { Collection } from './collections/catalog.ts'
+import type { Catalog, Collection } from './collections/catalog.ts'
 import { countDifference, isCountKey } from './collections/records.ts'
 import { Overlay, type View, type WritableView } from './disk/overlay.ts'
 import type { Snapshot, Storage } from './disk/storage.ts'
@@ -70,10 +70,13 @@ export class Transactions {
   lifetimeMs = 60_000
   readonly #claims = new Map<string, Transaction>()
   readonly #sessions = new Map<string, Session>()
+  readonly #unclaimed: (space: number) => boolean
 
-  constructor(storage: Storage, lastWrites: LastWrites) {
+  /** @param catalog what has claimed a record need not claim the entries that lead to it */
+  constructor(storage: Storage, lastWrites: LastWrites, catalog: Pick<Catalog, 'follows'>) {
     this.#storage = storage
     this.#lastWrites = lastWrites
+    this.#unclaimed = (space) => space === 0 || catalog.follows(space)
   }
 
   /** @throws 225 for a number that is not newer than the session's last */
@@ -130,6 +133,7 @@ export class Transactions {
   guard(view: WritableView): WritableView {
     if (this.#claims.size === 0) return view
     const check = (key: Buffer) => {
+      if (this.#unclaimed(key.readUInt32BE(0))) return
       const holder = this.#claims.get(key.toString('latin1'))
       if (holder) throw new Blocked(holder)
     }
@@ -171,8 +175,7 @@ export class Transactions {
 
   #claim(transaction: Transaction, statement: Overlay): Buffer[] {
     const fresh: Buffer[] = []
-    for (const { key } of statement.changes()) {
-      if (key.readUInt32BE(0) === 0) continue
+    for (const { key } of statement.changes(this.#unclaimed)) {
       const name = key.toString('latin1')
       const holder = this.#claims.get(name)
       if (holder === transaction) continue

@@ -56,7 +56,15 @@ export const noteLoss = (view: WritableView, index: Index, component: number): v
   note(view, index, `loss${component}`)
 }
 
+/** What has been noted in a view: a statement has many documents, and most of them have nothing new to note. */
+const notedIn = new WeakMap<WritableView, Set<string>>()
+
 const note = (view: WritableView, index: Index, flag: Flag): void => {
+  const noted = notedIn.get(view) ?? new Set()
+  notedIn.set(view, noted)
+  const name = `${flag} ${index.space}`
+  if (noted.has(name)) return
+  noted.add(name)
   const key = flagKey(index, flag)
   if (!view.get(key)) view.put(key, Buffer.of(1))
 }
@@ -80,14 +88,26 @@ export class Catalog {
   #collections = new Map<string, Collection>()
   #nextSpace = 1
   #version = 0
+  /** Of indexes that are not unique; a space is never used again. */
+  readonly #entrySpaces = new Set<number>()
 
   load(view: View): void {
     this.#collections.clear()
     this.#nextSpace = Number(view.get(counterKey)?.toString() ?? 1)
     for (const { value } of view.range(definitionKey(''), spaceKey(0, 'd'))) {
       const collection = fromStored(view, decode(value))
-      this.#collections.set(collection.ns, collection)
+      this.#keep(collection)
     }
+  }
+
+  #keep(collection: Collection): void {
+    this.#collections.set(collection.ns, collection)
+    for (const { unique, space } of collection.indexes) if (!unique) this.#entrySpaces.add(space)
+  }
+
+  /** Whether all that is in a space follows from records: nobody changes it without changing one of them. */
+  follows(space: number): boolean {
+    return this.#entrySpaces.has(space)
   }
 
   /** Raised by every change of a collection's definition. */
@@ -129,7 +149,7 @@ export class Catalog {
 
   #store(view: WritableView, collection: Collection): Collection {
     view.put(definitionKey(collection.ns), encode(toStored(collection)))
-    this.#collections.set(collection.ns, collection)
+    this.#keep(collection)
     return collection
   }
 

@@ -26,19 +26,45 @@ export const encodeKey = (
   return { bytes: Buffer.concat([bytes.subarray(0, KEPT), hash]), cut: true }
 }
 
+/** Where keys are written before they are copied: they are short, and there are many. */
+let scratch = Buffer.allocUnsafe(4096)
+let length = 0
+
+const makeRoom = (bytes: number): void => {
+  if (length + bytes <= scratch.length) return
+  const larger = Buffer.allocUnsafe(2 * (length + bytes))
+  scratch.copy(larger, 0, 0, length)
+  scratch = larger
+}
+
+const putByte = (byte: number): void => {
+  makeRoom(1)
+  scratch[length++] = byte
+}
+
+const putBytes = (bytes: Uint8Array): void => {
+  makeRoom(bytes.length)
+  scratch.set(bytes, length)
+  length += bytes.length
+}
+
 const components = (
   values: readonly unknown[],
   descending: readonly boolean[],
   collation?: Collation,
 ): Buffer => {
-  const parts = values.map((value, i) => {
-    const bytes = component(value, collation)
-    return descending[i] ? inverted(bytes) : bytes
-  })
-  return parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts)
+  length = 0
+  for (let i = 0; i < values.length; i++) {
+    const from = length
+    append(values[i], collation)
+    if (descending[i]) invert(scratch, from, length)
+  }
+  return Buffer.from(scratch.subarray(0, length))
 }
 
-const inverted = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte) => ~byte))
+const invert = (bytes: Buffer, from: number, to: number): void => {
+  for (let at = from; at < to; at++) bytes[at] = ~(bytes[at] as number)
+}
 
 /** One end of a range of keys; a bound longer than keys may be is cut, and then covers all that share the cut. */
 export const encodeBound = (
@@ -49,9 +75,8 @@ export const encodeBound = (
 
 /** The bytes that every text beginning with `prefix` has first. */
 export const textPrefix = (prefix: string, descending: boolean): Buffer => {
-  const whole = component(prefix)
-  const bytes = whole.subarray(0, whole.length - 2)
-  return (descending ? inverted(bytes) : bytes).subarray(0, KEPT)
+  const whole = components([prefix], [descending])
+  return whole.subarray(0, Math.min(whole.length - 2, KEPT))
 }
 
 /** The smallest bytes above everything that starts with `prefix`. */
@@ -69,106 +94,124 @@ export const typePrefix = (value: unknown, descending: boolean): Buffer => {
   return Buffer.of(descending ? ~type : type)
 }
 
-const component = (value: unknown, collation?: Collation): Buffer => {
-  const out: Buffer[] = []
-  append(out, value, collation)
-  return out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out)
-}
-
-const append = (out: Buffer[], value: unknown, collation?: Collation): void => {
+const append = (value: unknown, collation?: Collation): void => {
   const type = typeOrder(value)
   switch (type) {
     case 10:
-      out.push(numberBytes(value))
+      putNumber(value)
       break
     case 15:
-      out.push(Buffer.of(type), textBytes(collation ? collation.fold(String(value)) : String(value)))
+      putByte(type)
+      putText(collation ? collation.fold(String(value)) : String(value))
       break
     case 20:
-      appendDocument(out, value as Document, collation)
+      appendDocument(value as Document, collation)
       break
     case 25:
-      out.push(Buffer.of(type))
-      for (const element of value as unknown[]) append(out, element, collation)
-      out.push(Buffer.of(0))
+      putByte(type)
+      for (const element of value as unknown[]) append(element, collation)
+      putByte(0)
       break
     default:
-      out.push(Buffer.of(type), scalarBytes(type, value))
+      putByte(type)
+      putScalar(type, value)
   }
 }
 
-const appendDocument = (out: Buffer[], value: Document, collation?: Collation): void => {
-  out.push(Buffer.of(20))
+const appendDocument = (value: Document, collation?: Collation): void => {
+  putByte(20)
   for (const [name, inner] of Object.entries(fields(value))) {
-    out.push(Buffer.of(typeOrder(inner)), textBytes(name))
-    append(out, inner, collation)
+    putByte(typeOrder(inner))
+    putText(name)
+    append(inner, collation)
   }
-  out.push(Buffer.of(0))
+  putByte(0)
 }
 
 /** Type, the double with its sign bit arranged for byte order, then what the double leaves over. */
-const numberBytes = (value: unknown): Buffer => {
+const putNumber = (value: unknown): void => {
   const [near, rest] = numberParts(value)
-  const bytes = Buffer.allocUnsafe(rest === 0 ? 10 : 18)
-  bytes[0] = 10
-  writeDouble(bytes, near, 1)
-  bytes[9] = rest === 0 ? 2 : rest < 0 ? 1 : 3
-  if (rest !== 0) writeDouble(bytes, rest, 10)
-  return bytes
+  putByte(10)
+  putDouble(near)
+  putByte(rest === 0 ? 2 : rest < 0 ? 1 : 3)
+  if (rest !== 0) putDouble(rest)
 }
 
-const writeDouble = (bytes: Buffer, value: number, at: number): void => {
+const putDouble = (value: number): void => {
+  makeRoom(8)
+  const at = length
+  length += 8
   if (Number.isNaN(value)) {
-    bytes.fill(0, at, at + 8)
+    scratch.fill(0, at, length)
     return
   }
-  bytes.writeDoubleBE(value === 0 ? 0 : value, at)
-  if (value < 0) for (let i = at; i < at + 8; i++) bytes[i] = ~(bytes[i] as number)
-  else bytes[at] = (bytes[at] as number) | 0x80
+  scratch.writeDoubleBE(value === 0 ? 0 : value, at)
+  if (value < 0) invert(scratch, at, length)
+  else scratch[at] = (scratch[at] as number) | 0x80
 }
 
 /** Text ended by two zero bytes; a zero inside is escaped, so no text is the start of another's bytes. */
-const textBytes = (text: string): Buffer => {
-  if (!text.includes('\0')) return Buffer.from(`${text}\0\0`)
-  const parts = text.split('\0').map((part) => Buffer.from(part))
-  const out: Buffer[] = []
-  parts.forEach((part, i) => {
-    if (i > 0) out.push(Buffer.of(0, 0xff))
-    out.push(part)
-  })
-  return Buffer.concat([...out, Buffer.of(0, 0)])
+const putText = (text: string): void => {
+  for (const [i, part] of (text.includes('\0') ? text.split('\0') : [text]).entries()) {
+    if (i > 0) putPair(0, 0xff)
+    makeRoom(3 * part.length)
+    length += scratch.write(part, length)
+  }
+  putPair(0, 0)
 }
 
-const unsigned64 = (value: bigint): Buffer => {
-  const bytes = Buffer.allocUnsafe(8)
-  bytes.writeBigUInt64BE(value)
-  return bytes
+const putPair = (first: number, second: number): void => {
+  makeRoom(2)
+  scratch[length++] = first
+  scratch[length++] = second
 }
 
-const scalarBytes = (type: number, value: unknown): Buffer => {
+/** A whole number of 64 bits, as its upper and its lower half. */
+const putWords = (upper: number, lower: number): void => {
+  makeRoom(8)
+  scratch.writeUInt32BE(upper, length)
+  scratch.writeUInt32BE(lower, length + 4)
+  length += 8
+}
+
+/** Milliseconds; those before 1970 come first. */
+const putTime = (time: number): void => {
+  const upper = Math.floor(time / 2 ** 32)
+  putWords(upper + 2 ** 31, time - upper * 2 ** 32)
+}
+
+const putScalar = (type: number, value: unknown): void => {
   switch (type) {
     case 30: {
       const binary = value as Binary
-      const head = Buffer.allocUnsafe(5)
-      head.writeUInt32BE(binary.length())
-      head[4] = binary.sub_type
-      return Buffer.concat([head, binary.value()])
+      makeRoom(5)
+      scratch.writeUInt32BE(binary.length(), length)
+      scratch[length + 4] = binary.sub_type
+      length += 5
+      putBytes(binary.value())
+      break
     }
     case 35:
-      return Buffer.from((value as ObjectId).id)
+      putBytes((value as ObjectId).id)
+      break
     case 40:
-      return Buffer.of(value ? 1 : 0)
+      putByte(value ? 1 : 0)
+      break
     case 45:
-      return unsigned64(BigInt((value as Date).getTime()) + (1n << 63n))
-    case 47:
-      return unsigned64((value as Timestamp).toBigInt())
+      putTime((value as Date).getTime())
+      break
+    case 47: {
+      const { high, low } = value as Timestamp
+      putWords(high >>> 0, low >>> 0)
+      break
+    }
     case 50: {
       const { pattern, options } = value as { pattern: string; options: string }
-      return Buffer.concat([textBytes(pattern), textBytes(options)])
+      putText(pattern)
+      putText(options)
+      break
     }
     case 60:
-      return textBytes(String((value as { code: unknown }).code))
-    default:
-      return Buffer.alloc(0)
+      putText(String((value as { code: unknown }).code))
   }
 }

@@ -78,10 +78,23 @@ interface EntryChange {
   values: unknown[]
 }
 
-const entries = (indexes: readonly Index[], view: WritableView, document: Document): EntryChange[] =>
-  indexes.flatMap((index) => entriesOf(index, view, document))
+/** An entry leads to its record by its value where the index is unique, else by the end of its key. */
+const entryKey = ({ space, unique }: Index, bytes: Buffer, id: Buffer): Buffer => {
+  const end = 4 + bytes.length
+  const key = Buffer.allocUnsafe(unique ? end : end + ID_BYTES)
+  key.writeUInt32BE(space)
+  key.set(bytes, 4)
+  if (!unique) key.set(id, end)
+  return key
+}
 
-const entriesOf = (index: Index, view: WritableView, document: Document): EntryChange[] => {
+const entries = (
+  indexes: readonly Index[],
+  view: WritableView,
+  { id, document }: Pick<Match, 'id' | 'document'>,
+): EntryChange[] => indexes.flatMap((index) => entriesOf(index, view, id, document))
+
+const entriesOf = (index: Index, view: WritableView, id: Buffer, document: Document): EntryChange[] => {
   const { keys, values, arrays } = indexKeys(index, document)
   for (const component of arrays) noteArray(view, index, component)
   if (arrays.size > 0) raiseFlag(view, index, 'multikey')
@@ -89,7 +102,7 @@ const entriesOf = (index: Index, view: WritableView, document: Document): EntryC
     if (cut) raiseFlag(view, index, 'cut')
     for (const [component, value] of (values[i] as unknown[]).entries())
       if (!isKept(value, index.collation)) noteLoss(view, index, component)
-    return { index, key: inSpace(index.space, bytes), values: values[i] as unknown[] }
+    return { index, key: entryKey(index, bytes, id), values: values[i] as unknown[] }
   })
 }
 
@@ -100,23 +113,20 @@ export const indexEntries = (
   document: Document,
 ): { index: Index; key: Buffer; value: Buffer }[] =>
   indexes.flatMap((index) =>
-    indexKeys(index, document).keys.map(({ bytes }) => {
-      const key = inSpace(index.space, bytes)
-      return index.unique
-        ? { index, key, value: id }
-        : { index, key: Buffer.concat([key, id]), value: nothing }
-    }),
+    indexKeys(index, document).keys.map(({ bytes }) => ({
+      index,
+      key: entryKey(index, bytes, id),
+      value: index.unique ? id : nothing,
+    })),
   )
 
 const putEntry = (view: WritableView, { index, key }: EntryChange, id: Buffer): void => {
-  if (index.unique) view.put(key, id)
-  else view.put(Buffer.concat([key, id]), nothing)
+  view.put(key, index.unique ? id : nothing)
 }
 
 const removeEntry = (view: WritableView, { index, key }: EntryChange, id: Buffer): void => {
-  if (!index.unique) view.remove(Buffer.concat([key, id]))
   // While a unique index is being filled, the key may be another document's.
-  else if (index.ready || view.get(key)?.equals(id)) view.remove(key)
+  if (!index.unique || index.ready || view.get(key)?.equals(id)) view.remove(key)
 }
 
 /** @throws 11000 before anything is changed */
@@ -135,7 +145,7 @@ export const insertRecord = (
   document: Document,
   bytes: Buffer,
 ): void => {
-  const added = entries(collection.indexes, view, document)
+  const added = entries(collection.indexes, view, { id, document })
   checkUnique(view, collection, added, id)
   view.put(recordKey(collection, id), bytes)
   for (const entry of added) putEntry(view, entry, id)
@@ -150,8 +160,8 @@ export const replaceRecord = (
 ): void => {
   const names = (changes: EntryChange[]) => new Set(changes.map(({ key }) => key.toString('latin1')))
   const indexes = collection.indexes.filter((index) => mayDiffer(index, before, document))
-  const old = entries(indexes, view, before)
-  const now = entries(indexes, view, document)
+  const old = entries(indexes, view, { id, document: before })
+  const now = entries(indexes, view, { id, document })
   const [oldNames, nowNames] = [names(old), names(now)]
   const added = now.filter(({ key }) => !oldNames.has(key.toString('latin1')))
   checkUnique(view, collection, added, id)
@@ -168,9 +178,9 @@ const mayDiffer = (index: Index, before: Document, after: Document): boolean =>
     return !equal(get(before, root), get(after, root))
   })
 
-const removeRecord = (view: WritableView, collection: Collection, { id, document }: Match): void => {
-  for (const entry of entries(collection.indexes, view, document)) removeEntry(view, entry, id)
-  view.remove(recordKey(collection, id))
+const removeRecord = (view: WritableView, collection: Collection, match: Match): void => {
+  for (const entry of entries(collection.indexes, view, match)) removeEntry(view, entry, match.id)
+  view.remove(recordKey(collection, match.id))
 }
 
 /** Fills new indexes from the records behind `from`; the last one done when it is others' turn. @throws 11000 */
@@ -184,7 +194,7 @@ export const fillIndexes = (
   const [low, high] = spaceBounds(collection.space)
   for (const { key, value } of view.range(from ? after(recordKey(collection, from)) : low, high)) {
     const id = key.subarray(4)
-    const added = entries(indexes, view, decode(value))
+    const added = entries(indexes, view, { id, document: decode(value) })
     checkUnique(view, collection, added, id)
     for (const entry of added) putEntry(view, entry, id)
     if (pace.due()) return id

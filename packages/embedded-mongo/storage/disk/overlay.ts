@@ -29,6 +29,7 @@ interface Change {
 
 /** The changes in one space, by their keys as latin1. */
 interface Space {
+  number: number
   changes: Map<string, Change>
   sorted: string[] | undefined
 }
@@ -63,24 +64,31 @@ export class Overlay implements WritableView {
 
   #set(key: Buffer, value: Buffer | undefined): void {
     const name = key.toString('latin1')
-    const space: Space = this.#spaces.get(name.slice(0, 4)) ?? { changes: new Map(), sorted: undefined }
-    this.#spaces.set(name.slice(0, 4), space)
+    const space = this.#spaces.get(name.slice(0, 4)) ?? this.#open(name.slice(0, 4), key.readUInt32BE(0))
     set(space, name, { key, value })
   }
 
-  *changes(): Iterable<Change> {
-    for (const space of this.#spaces.values()) yield* space.changes.values()
+  #open(name: string, number: number): Space {
+    const space: Space = { number, changes: new Map(), sorted: undefined }
+    this.#spaces.set(name, space)
+    return space
+  }
+
+  /** @param without the spaces that are passed over */
+  *changes(without: (space: number) => boolean = () => false): Iterable<Change> {
+    for (const { number, changes } of this.#spaces.values()) if (!without(number)) yield* changes.values()
   }
 
   get empty(): boolean {
     return this.#spaces.size === 0
   }
 
+  /** Hands the changes over: what they were in is not used any more. */
   applyTo(target: Overlay): void {
-    for (const [name, { changes }] of this.#spaces) {
+    for (const [name, own] of this.#spaces) {
       const space = target.#spaces.get(name)
-      if (!space) target.#spaces.set(name, { changes: new Map(changes), sorted: undefined })
-      else for (const [key, change] of changes) set(space, key, change)
+      if (!space) target.#spaces.set(name, own)
+      else for (const [key, change] of own.changes) set(space, key, change)
     }
   }
 

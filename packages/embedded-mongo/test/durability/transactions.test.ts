@@ -131,6 +131,19 @@ describe('transactions', () => {
     assert.equal(await balance(1), 101)
   })
 
+  it('transactions meet in documents, not in what an index says of several', async () => {
+    await accounts.createIndex({ balance: 1 })
+    const [first, second] = [begin(), begin()]
+    await accounts.insertOne({ _id: 3, balance: 7 }, { session: first })
+    await accounts.updateOne({ _id: 1 }, { $set: { balance: 7 } }, { session: second })
+    await accounts.insertOne({ _id: 4, balance: 7 })
+    await second.commitTransaction()
+    await first.commitTransaction()
+    const found = await accounts.find({ balance: 7 }).hint('balance_1').project({ _id: 1 }).toArray()
+    assert.deepEqual(found.map(({ _id }) => _id).sort(), [1, 3, 4])
+    assert.equal(await accounts.countDocuments({ balance: 100 }, { hint: 'balance_1' }), 1)
+  })
+
   it('of two transactions that take one unique key only one commits', async () => {
     const [first, second] = [begin(), begin()]
     await accounts.insertOne({ _id: 3, owner: 'carol', balance: 0 }, { session: first })
