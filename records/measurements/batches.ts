@@ -9,6 +9,7 @@ import type { Access } from '../store/audit/trail.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { attemptOf } from '../store/resource.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
+import { queuedTurns } from '../store/writing/turns.ts'
 
 /** One measurement of a batch; its body fits the schema of its kind. */
 export interface Sent {
@@ -35,6 +36,7 @@ export class Batches {
   readonly #records: Records
   readonly #holders: Holders
   readonly #recordsOf: (kind: ClassKind) => Registered<TObject, string>
+  readonly #inTurn = queuedTurns()
 
   constructor(
     records: Records,
@@ -64,10 +66,12 @@ export class Batches {
       return judged as Outcome[]
     }
     const stored = await auditingRefusal(this.#records, caller, first.kind.collection, ehrId, () =>
-      inTransaction(this.#records, (tx) => {
-        tx.accesses.push(...attempts)
-        return this.#storeIn(tx, caller, ehrId, ready)
-      }),
+      this.#inTurn(ehrId, () =>
+        inTransaction(this.#records, (tx) => {
+          tx.accesses.push(...attempts)
+          return this.#storeIn(tx, caller, ehrId, ready)
+        }),
+      ),
     )
     return judged.map((one) => ('record' in one ? (stored.get(one) as Outcome) : one))
   }

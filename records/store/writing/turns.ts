@@ -1,4 +1,5 @@
 import type { Collection } from 'mongodb'
+import { createGroups, type Groups } from '../batching/group.ts'
 import type { Records, Transaction } from './transaction.ts'
 
 /**
@@ -19,3 +20,27 @@ export async function takeTurns(
 /** A name that no Parse class can have: the class family never reaches it. */
 export const turnsOf = ({ db }: Pick<Records, 'db'>): Collection<{ _id: string; turns: number }> =>
   db.collection('ehr.turns')
+
+/** Does what takes an EHR's turn for long. @throws Unavailable when it does not come to it; what the work throws */
+type Queued = <T>(ehrId: string, work: () => Promise<T>) => Promise<T>
+
+/**
+ * One after the other, for each EHR, what this process does in its turn: work that met itself would be done in vain, and
+ * again.
+ */
+export function queuedTurns(): Queued {
+  const queues = new Map<string, { groups: Groups<() => Promise<void>>; waiting: number }>()
+  return async <T>(ehrId: string, work: () => Promise<T>): Promise<T> => {
+    const queue = queues.get(ehrId) ?? { groups: createGroups(1, async ([next]) => next?.()), waiting: 0 }
+    queues.set(ehrId, queue)
+    queue.waiting += 1
+    const results: T[] = []
+    try {
+      await queue.groups.add([async () => void results.push(await work())])
+    } finally {
+      queue.waiting -= 1
+      if (queue.waiting === 0) queues.delete(ehrId)
+    }
+    return results[0] as T
+  }
+}

@@ -7,6 +7,7 @@ import { validMeasurement } from '../../harness/care/samples/random-measurements
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { ok, refused } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
+import { commandsOf } from '../../harness/service/database-commands.ts'
 import { service } from '../../harness/service/service.ts'
 
 type Item = Record<string, unknown>
@@ -185,6 +186,16 @@ describe('a batch of measurements', () => {
     assert.deepEqual(ok(await send(once, key)), first)
     assert.equal(first.stored, 1)
     refused(await send([{ ...rate(121), carePlanId }], key), 422, 'idempotency-key-reused')
+  })
+
+  it('is written once, however many of an EHR come at the same time', async () => {
+    const batches = Array.from({ length: 5 }, (_, i) => inPlan([rate(150 + i)]))
+    const commands = await commandsOf(async () => {
+      for (const answer of await Promise.all(batches.map((items) => send(items))))
+        assert.deepEqual(statuses(ok(answer)), ['stored'])
+    })
+    // Each attempt begins with the plan.
+    assert.equal(commands.filter(({ find }) => find === 'CarePlan').length, batches.length)
   })
 
   it('is for those who write the plans, and takes 1 to 1,000', async () => {
