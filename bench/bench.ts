@@ -1,7 +1,13 @@
 import { parseArgs } from 'node:util'
 
+interface Options {
+  items: string
+  parts: string
+  data?: string | undefined
+}
+
 /** The benchmarks, each a module that runs when it is imported, or that exports what runs it. */
-const benches: Record<string, { about: string; run(items: string): Promise<unknown> }> = {
+const benches: Record<string, { about: string; run(options: Options): Promise<unknown> }> = {
   'class-family': {
     about: 'the class family against a bare Parse Server: GET one, list of 20, POST, PUT',
     run: () => import('./class-family.ts'),
@@ -20,12 +26,13 @@ const benches: Record<string, { about: string; run(items: string): Promise<unkno
   },
   clinical: {
     about: 'care plans against a bare Express and a bare Parse Server, with ever more items',
-    run: async (items) => (await import('./clinical.ts')).clinical(items),
+    run: async ({ items }) => (await import('./clinical.ts')).clinical(items),
   },
   measurements: {
     about:
       'measurements by both families against a bare Express and a bare Parse Server, with ever more of them',
-    run: async (items) => (await import('./measurements/measurements.ts')).measurements(items),
+    run: async ({ items, parts, data }) =>
+      (await import('./measurements/measurements.ts')).measurements(items, parts, data),
   },
 }
 
@@ -33,6 +40,8 @@ const { values, positionals } = parseArgs({
   options: {
     help: { type: 'boolean', short: 'h' },
     items: { type: 'string', default: '1000,100000,1000000' },
+    parts: { type: 'string', default: 'charts,paths,batches,classes' },
+    data: { type: 'string' },
   },
   allowPositionals: true,
 })
@@ -44,13 +53,15 @@ if (values.help || !chosen) {
 
 ${list.join('')}
   --items N,N     clinical, measurements: how many items are registered (${values.items})
+  --parts P,P     measurements: which of its parts (${values.parts})
+  --data DIR      measurements: where what is loaded is kept for the next run
   --help          this text
 
   ROUNDS, SECONDS  in the environment: how many rounds (5) of how many seconds each (3)
 `)
   process.exitCode = values.help ? 0 : 1
 } else {
-  await chosen.run(values.items).catch((error: unknown) => {
+  await chosen.run(values).catch((error: unknown) => {
     if (!(error instanceof RangeError)) throw error
     process.stderr.write(`${error.message}\n`)
     process.exitCode = 1

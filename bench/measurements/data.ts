@@ -31,7 +31,7 @@ export interface Patient {
  */
 export async function load(
   uri: string,
-  asks: { userId: string; nurseId?: string },
+  asks: { userId: string; nurseId?: string | undefined },
   items: number,
   people = PEOPLE,
 ): Promise<Patient> {

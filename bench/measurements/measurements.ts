@@ -7,21 +7,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
-import {
-  compare,
-  databaseUri,
-  type Figures,
-  get,
-  type Side,
-  send,
-  signIn,
-  stopSide,
-} from '../frame/compare.ts'
-import { startExpressSide } from '../peers/express-side.ts'
-import { account, signUp, startParseSide } from '../peers/parse-side.ts'
-import { load, type Patient } from './data.ts'
+import { compare, type Figures, get, type Side, send, signIn, stopSide } from '../frame/compare.ts'
+import { launchExpressSide } from '../peers/express-side.ts'
+import { account, launchParseSide, logIn } from '../peers/parse-side.ts'
+import type { Patient } from './data.ts'
+import { engineIn, loaded, nurseEmail, type SideName } from './loading.ts'
 
 const BATCH = 1_000
 /** Minutes: when nothing else was measured. */
@@ -40,8 +31,9 @@ const aims: Record<string, { of?: [side: number, ratio: number]; p50?: number }>
 const mostOfClasses = 12
 const mostGrowth = 1.3
 
+/** Before all that is loaded, so that the newest ones, which are listed, stay what they are. */
 const pressure = (i: number) => ({
-  timestamp: new Date(Date.UTC(2026, 0, 1) + i * 60_000).toISOString(),
+  timestamp: new Date(Date.UTC(2024, 0, 1) + i * 60_000).toISOString(),
   ...{ systolic: 100 + (i % 60), systolicUnit: 'mm[Hg]', diastolic: 60 + (i % 30), diastolicUnit: 'mm[Hg]' },
 })
 const asObject = ({ ehrId, carePlanId }: Patient, i: number) => {
@@ -90,88 +82,114 @@ const questions = ({ ehrId, carePlanId }: Patient): Record<string, Request> => {
 
 type Table = Map<string, Figures[]>
 
-/** The path family beside the handler, batches by themselves. */
-async function pathFamily(side: Side, express: Side, patient: Patient, theirs: Patient): Promise<Table> {
-  const ours = byPath(side, '/ehr', patient)
-  const sides = [ours, byPath(express, `/med/${theirs.userId}`, theirs)]
-  const table = await compare(sides, {
-    'store one': { requests: ({ store }) => store },
+/** The path family beside the handler. */
+async function pathFamily({ side, express, patients }: Started): Promise<Table> {
+  const sides = [
+    byPath(side, '/ehr', patients.ours),
+    byPath(express, `/med/${patients.express.userId}`, patients.express),
+  ]
+  return compare(sides, {
     'list of 100': { requests: ({ list }) => list },
+    'store one': { requests: ({ store }) => store },
   })
-  const at = `/ehr/${patient.ehrId}`
+}
+
+async function batches({ side, patients }: Started): Promise<Table> {
+  const { ehrId, carePlanId } = patients.ours
+  // What was stored before, also in a former run, is only looked up.
+  const deviceId = `device ${Date.now()}`
   let sent = 0
   const batch = () => ({
     items: Array.from({ length: BATCH }, () => ({
-      ...{ kind: 'bloodpressure', carePlanId: patient.carePlanId },
+      ...{ kind: 'bloodpressure', carePlanId, deviceId },
       ...pressure(BEFORE - sent++),
     })),
   })
-  // What was stored before is only looked up.
   const setupRequest = (request: Request) => ({ ...request, body: JSON.stringify(batch()) })
   const onResponse = (status: number, body: string) => {
     if (!body.includes(`"stored":${BATCH},`)) throw new Error(`${status}: not all of a batch were stored`)
   }
-  const requests = [{ ...send('POST', `${at}/procedure/batch`, {}), setupRequest, onResponse }]
-  const batches = { [`batch of ${BATCH}`]: { requests: () => requests, connections: 4, warmUp: 8 } }
-  return new Map([...table, ...(await compare([ours], batches))])
+  const requests = [{ ...send('POST', `/ehr/${ehrId}/procedure/batch`, {}), setupRequest, onResponse }]
+  return compare([side], {
+    [`batch of ${BATCH}`]: { requests: () => requests, connections: 4, warmUp: 8 },
+  })
 }
 
-/** A page of the timeline and the graph of one EHR with that many points, for one client. */
-async function charts(points: number): Promise<Table> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
-  const engine = await startEmbeddedMongo({ dataDir })
-  const ours = await startParseSide('ours', '../server/main.js', engine.uri)
-  const { ehrId } = await load(databaseUri(engine.uri, 'ours'), ours, points, 1)
-  ours.headers = { 'Content-Type': 'application/json' }
+async function classFamily({ ours, parse, nurse, patients }: Started): Promise<Table> {
+  const table = await compare([byClass(ours, patients.ours), byClass(parse, patients.parse)], {
+    'store in one plan': { requests: ({ store }) => store },
+  })
+  const asked = Object.entries(questions(patients.ours))
+  const alone = ([name, request]: [string, Request]) =>
+    [name, { requests: () => [request], connections: 1, warmUp: 500 }] as const
+  const ofPatient = await compare([ours], Object.fromEntries(asked.map(alone)))
+  const ofNurse = asked
+    .filter(([name]) => /^newest|^systolic|^count/.test(name))
+    .map(([name, request]) => alone([`${name}: nurse`, request]))
+  return new Map([...table, ...ofPatient, ...(await compare([nurse], Object.fromEntries(ofNurse)))])
+}
+
+/** A page of the timeline and the graph of one EHR with a hundred thousand points, for one client. */
+async function charts(directory: string): Promise<Table> {
+  const patients = await loaded(directory, ['ours'], CHARTED, 1)
+  const engine = await engineIn(directory)
+  const ours = await launchParseSide('ours', '../server/main.js', engine.uri)
   await signIn(ours, '/auth/login/password', account)
-  process.stdout.write(`\none EHR with ${points} blood pressures: `)
-  const path = `/ehr/${ehrId}/summary`
+  process.stdout.write(`\none EHR with ${CHARTED} blood pressures: `)
+  const path = `/ehr/${patients.ours.ehrId}/summary`
   const shown = { 'timeline of 100': `${path}/timeline?limit=100`, medgraph: `${path}/medgraph` }
   const workloads = Object.entries(shown).map(
     ([name, one]) => [name, { requests: () => [get(one)], connections: 1, warmUp: 50 }] as const,
   )
-  const table = await compare([ours], Object.fromEntries(workloads))
+  const table = await compare([byPathFamily(ours)], Object.fromEntries(workloads))
   await stopSide(ours)
   await engine.stop()
-  rmSync(dataDir, { recursive: true, force: true })
   return table
 }
 
-async function classFamily(side: Side, parse: Side, patient: Patient, theirs: Patient): Promise<Table> {
-  const table = await compare([byClass(side, patient), byClass(parse, theirs)], {
-    'store in one plan': { requests: ({ store }) => store },
-  })
-  const asked = Object.entries(questions(patient)).map(
-    ([name, request]) => [name, { requests: () => [request], connections: 1, warmUp: 500 }] as const,
-  )
-  return new Map([...table, ...(await compare([side], Object.fromEntries(asked)))])
+const parts = { paths: pathFamily, batches, classes: classFamily }
+
+/** What the parts work with: the sides, each with a user who is logged in. */
+interface Started {
+  /** By the class family, and by the path family. */
+  ours: Side
+  side: Side
+  nurse: Side
+  express: Side
+  parse: Side
+  patients: Awaited<ReturnType<typeof loaded<SideName>>>
 }
 
-async function measured(items: number): Promise<Table> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'bench-'))
-  const engine = await startEmbeddedMongo({ dataDir })
-  const ours = await startParseSide('ours', '../server/main.js', engine.uri)
-  const nurse = await signUp(ours, databaseUri(engine.uri, 'ours'), 'nurse@example.org')
-  const express = await startExpressSide(engine.uri)
-  const parse = await startParseSide('parse', './peers/bare-parse-server.js', engine.uri)
-  const uri = (name: string) => databaseUri(engine.uri, name)
-  const patient = await load(uri('ours'), { userId: ours.userId, nurseId: nurse.userId }, items)
-  const theirs = await load(uri('express'), express, items)
-  const bare = await load(uri('parse'), parse, items)
-  const browser: Side = { ...ours, headers: { 'Content-Type': 'application/json' } }
+/** Who asks by the path family shows no key of an application. */
+const byPathFamily = ({ headers: { Authorization = '' }, ...side }: Side): Side => ({
+  ...side,
+  headers: { 'Content-Type': 'application/json', Authorization },
+})
+
+async function measured(directory: string, items: number, wanted: readonly string[]): Promise<Table> {
+  const patients = await loaded(directory, ['ours', 'express', 'parse'], items)
+  const engine = await engineIn(directory)
+  const ours = await launchParseSide('ours', '../server/main.js', engine.uri)
+  const express = await launchExpressSide(engine.uri)
+  const parse = await launchParseSide('parse', './peers/bare-parse-server.js', engine.uri)
+  const browser: Side = { ...ours, headers: { ...ours.headers } }
   await signIn(browser, '/auth/login/password', account)
   await signIn(express, '/login', account)
+  const started: Started = {
+    ours: await logIn(ours, account.email),
+    side: byPathFamily(browser),
+    nurse: await logIn(ours, nurseEmail),
+    express,
+    parse: { ...(await logIn(parse, account.email)), name: 'B: Parse' },
+    patients,
+  }
   process.stdout.write(`\n${items} blood pressures of 1,000 people: `)
-  const byPaths = await pathFamily(browser, express, patient, theirs)
-  const byClasses = await classFamily(ours, { ...parse, name: 'B: Parse' }, patient, bare)
-  const { 'newest 20': newest } = questions(patient)
-  const ofNurse = await compare([nurse], {
-    'newest 20 of a nurse': { requests: () => (newest ? [newest] : []), connections: 1, warmUp: 500 },
-  })
-  for (const side of [ours, express, parse]) await stopSide(side)
+  const table: Table = new Map()
+  for (const [name, part] of Object.entries(parts))
+    if (wanted.includes(name)) for (const [what, figures] of await part(started)) table.set(what, figures)
+  for (const one of [ours, express, parse]) await stopSide(one)
   await engine.stop()
-  rmSync(dataDir, { recursive: true, force: true })
-  return new Map([...byPaths, ...byClasses, ...ofNurse])
+  return table
 }
 
 const verdict = (met: boolean) => (met ? 'met' : 'MISSED')
@@ -202,19 +220,26 @@ function writeGrowth(least: Table, most: Table): void {
 
 /**
  * @param sizes how many blood pressures, separated by commas; the growth is that from the first to the last
+ * @param part which parts, separated by commas
+ * @param kept where the data directories are kept; undefined: nowhere
  * @throws RangeError unless each is a number that can be spread over the people
  */
-export async function measurements(sizes: string): Promise<void> {
+export async function measurements(sizes: string, part: string, kept?: string): Promise<void> {
   const numbers = sizes.split(',').map(Number)
   if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % 1000 === 0))
     throw new RangeError('--items takes multiples of 1000 from 1000 to 2000000, separated by commas')
-  writeAims(await charts(CHARTED))
+  const wanted = part.split(',')
+  const unknown = wanted.filter((name) => name !== 'charts' && !(name in parts))
+  if (unknown.length > 0) throw new RangeError(`--parts has no ${unknown.join(', ')}`)
+  const data = kept ?? mkdtempSync(join(tmpdir(), 'bench-'))
+  if (wanted.includes('charts')) writeAims(await charts(join(data, 'charts')))
   const all: Table[] = []
-  for (const items of numbers) {
-    const table = await measured(items)
+  for (const items of wanted.some((name) => name in parts) ? numbers : []) {
+    const table = await measured(join(data, String(items)), items, wanted)
     writeAims(table)
     all.push(table)
   }
+  if (kept === undefined) rmSync(data, { recursive: true, force: true })
   const [first, last] = [all[0], all.at(-1)]
   if (first && last && all.length > 1) writeGrowth(first, last)
 }

@@ -12,10 +12,12 @@ export async function startExpressSide(
   person: object = {},
   ofPerson: object[] = [],
 ): Promise<ExpressSide> {
-  const env = { MONGODB_URI: databaseUri(engineUri, 'express') }
-  const side = await startSide('A: Express', './peers/bare-express.js', env)
+  const side = await launchExpressSide(engineUri)
   const { email, password } = account
   const userId = newId()
   await post(side, '/users', { id: userId, email, password, person, ofPerson })
   return { ...side, userId }
 }
+
+export const launchExpressSide = (engineUri: string): Promise<Side> =>
+  startSide('A: Express', './peers/bare-express.js', { MONGODB_URI: databaseUri(engineUri, 'express') })

@@ -36,19 +36,17 @@ export interface ParseSide extends Side {
 }
 
 /** @param engineUri each side has a database of its own in it, by the side's name */
-export const launchParseSide = (name: string, script: string, engineUri: string): Promise<Side> =>
-  startSide(name, script, {
-    ...keys,
-    ...production,
-    ...unlimited,
-    MONGODB_URI: databaseUri(engineUri, name),
-  })
+export async function launchParseSide(name: string, script: string, engineUri: string): Promise<Side> {
+  const environment = { ...keys, ...production, ...unlimited, MONGODB_URI: databaseUri(engineUri, name) }
+  const side = await startSide(name, script, environment)
+  side.headers['X-Parse-Application-Id'] = keys.APPLICATION_ID
+  side.headers['X-Parse-REST-API-Key'] = keys.REST_API_KEY
+  return side
+}
 
 /** With a user who has an EHR and a care plan. */
 export async function startParseSide(name: string, script: string, engineUri: string): Promise<ParseSide> {
   const side = await launchParseSide(name, script, engineUri)
-  side.headers['X-Parse-Application-Id'] = keys.APPLICATION_ID
-  side.headers['X-Parse-REST-API-Key'] = keys.REST_API_KEY
   const signedIn = await signUp(side, databaseUri(engineUri, name), account.email)
   const { userId } = signedIn
   const { objectId: ehrId = '' } = await post(signedIn, '/1/classes/Ehr', { subjectId: userId })
@@ -65,8 +63,13 @@ export async function signUp(
   const as = { ...account, username: email, email }
   const { objectId: userId = '' } = await post(side, '/1/users', as)
   await confirmAddress(mongodbUri, email)
-  const { sessionToken = '' } = await post(side, '/1/login', as)
-  return { ...side, userId, headers: { ...side.headers, 'X-Parse-Session-Token': sessionToken } }
+  return { ...(await logIn(side, email)), userId }
+}
+
+/** The same side with the requests of a user who has signed up. */
+export async function logIn(side: Side, email: string): Promise<Side> {
+  const { sessionToken = '' } = await post(side, '/1/login', { ...account, username: email, email })
+  return { ...side, headers: { ...side.headers, 'X-Parse-Session-Token': sessionToken } }
 }
 
 async function confirmAddress(mongodbUri: string, username: string): Promise<void> {
