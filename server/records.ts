@@ -23,7 +23,6 @@ import { Queries } from '../records/openehr/aql/queries.ts'
 import { StoredQueries } from '../records/openehr/aql/stored-queries.ts'
 import { Compositions } from '../records/openehr/compositions/compositions.ts'
 import { EhrStatuses } from '../records/openehr/ehr-status/ehr-statuses.ts'
-import { MeasuredCompositions } from '../records/openehr/measured/measured-compositions.ts'
 import { Templates } from '../records/openehr/templates/kept-templates.ts'
 import { ledger } from '../records/profiles/owner/ledger.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
@@ -154,9 +153,8 @@ const openTypes = (records: Records) => ({
 /** What is kept as openEHR has it. */
 function openEhr(records: Records, ehrs: Ehrs) {
   const templates = new Templates(records)
-  const compositions = new Compositions(records, templates, new MeasuredCompositions(records, MEASUREMENTS))
   return {
-    ...{ templates, compositions },
+    ...{ templates, compositions: new Compositions(records, templates, MEASUREMENTS) },
     ehrStatuses: new EhrStatuses(records, ehrs),
     storedQueries: new StoredQueries(records),
   }

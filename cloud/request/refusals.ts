@@ -1,4 +1,5 @@
 import Parse from 'parse/node'
+import type { ClassKind } from '../../records/registered/kind.ts'
 import { type Faults, missingProperties } from '../../records/registered/rules.ts'
 import { isOutage } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -33,6 +34,15 @@ export const tellOutage = <T>(work: Promise<T>): Promise<T> =>
   work.catch((error: unknown) => {
     throw isOutage(error) ? new Parse.Error(Parse.Error.INTERNAL_SERVER_ERROR, UNAVAILABLE) : error
   })
+
+/** @throws Parse.Error 119 for an object that is only changed with what it follows from */
+export function refuseChange({ refuseChange }: ClassKind, values: Record<string, unknown>): void {
+  try {
+    refuseChange?.(values as never)
+  } catch (error) {
+    throw error instanceof ServiceError ? forbidden(error.detail ?? '') : error
+  }
+}
 
 /** Does what the records forbid in the class family's words: nothing tells what is missing from someone else's. */
 export async function inParse<T>(work: () => Promise<T>): Promise<T> {

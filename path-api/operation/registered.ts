@@ -111,7 +111,7 @@ export function represented({ fields, resource }: Pick<ClassKind, 'fields' | 're
   return (record: object): Shown => {
     const { id = null, updatedAt = null } = record as Shown
     const shown: Shown = fieldsOf(properties, inPathForm(record))
-    if ('compositionId' in properties) shown.compositionId = id
+    if ('compositionId' in properties) shown.compositionId ??= id
     if ('lastUpdated' in properties) shown.lastUpdated = updatedAt
     if ('links' in properties) shown.links = linksOf(record as Shown, path)
     return shown
@@ -262,6 +262,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       summary: `Delete ${one}`,
       access: access.write,
       reply: [204],
+      errors: kind.refuseChange ? ['Conflict'] : [],
       handle: async ({ params }, context) => {
         const { caller, expected } = context
         await records(context).remove(caller, await keyOf(params, context), { expected })
@@ -299,8 +300,9 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
     }),
 }
 
-/** What a change may make the same as another one. */
-const conflict = ({ known }: ClassKind) => (known ? (['Conflict'] as const) : [])
+/** What a change may make the same as another one, and what may be changed with something else alone. */
+const conflict = ({ known, refuseChange }: ClassKind) =>
+  known || refuseChange ? (['Conflict'] as const) : []
 
 /** By what the plain list is narrowed. */
 export function rangeOf({ registeredIn, lists, fields, filters = {} }: ClassKind) {

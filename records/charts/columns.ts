@@ -14,12 +14,13 @@ const BATCH = 25_000
 
 /**
  * Reads times and values of records, in the order of time, and nothing else of them: there may be a hundred thousand.
+ * @param filters what one of them finds no other does
  * @param fields the stored fields of the values, `anxiety.score` for one inside an object
  */
 export async function readColumns(
   { client, db }: Database,
   collection: string,
-  filter: Document,
+  filters: readonly Document[],
   fields: readonly string[],
 ): Promise<Columns> {
   const projection = { _id: 0, timestamp: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) }
@@ -28,14 +29,16 @@ export async function readColumns(
   try {
     const ask = async (command: Document): Promise<Uint8Array> =>
       (await db.command(command, { session, raw: true })).cursor as Uint8Array
-    let answer = await ask({ find: collection, filter, projection, batchSize: BATCH, maxTimeMS: QUERY_MS })
-    for (let next = rows.next(answer); next !== 0n; next = rows.next(answer)) {
-      // The database finds the next ones while these are read.
-      const following = ask({ getMore: next, collection, batchSize: BATCH })
+    for (const filter of filters) {
+      let answer = await ask({ find: collection, filter, projection, batchSize: BATCH, maxTimeMS: QUERY_MS })
+      for (let next = rows.next(answer); next !== 0n; next = rows.next(answer)) {
+        // The database finds the next ones while these are read.
+        const following = ask({ getMore: next, collection, batchSize: BATCH })
+        rows.add(answer)
+        answer = await following
+      }
       rows.add(answer)
-      answer = await following
     }
-    rows.add(answer)
   } finally {
     await session.endSession()
   }

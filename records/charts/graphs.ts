@@ -2,6 +2,7 @@ import type { Filter } from 'mongodb'
 import type { Coding } from '../../schemas/coding.ts'
 import { thresholdsIn } from '../measurements/alerts/alerts.ts'
 import { PlanThresholds } from '../measurements/alerts/plan-thresholds.ts'
+import { HELD_IN_EHR } from '../measurements/compositions/held.ts'
 import type { MeasurementKind } from '../measurements/measurement.ts'
 import { rounded } from '../measurements/quantities/units.ts'
 import { loinc, type Series, unitLabel } from '../measurements/series.ts'
@@ -94,10 +95,12 @@ export class Graphs {
       )
       return series.length > 0 ? [{ kind, series }] : []
     })
+    const ofPlans = { carePlanId: plans.length === 1 ? plans[0] : { $in: plans } }
+    const ofEhr = { ehrId, ...HELD_IN_EHR, ...permitted('_rperm', caller) }
     const [thresholds, annotations, ...columns] = await Promise.all([
       this.#thresholdsOf(plans),
       this.#annotations(caller, ehrId, { from, to }),
-      ...asked.map(({ kind, series }) => this.#columns(plans, kind, series, query)),
+      ...asked.map(({ kind, series }) => this.#columns([ofPlans, ofEhr], kind, series, query)),
     ])
     const series = asked.flatMap(({ kind, series }, i) =>
       series.map((one, at) => {
@@ -149,16 +152,20 @@ export class Graphs {
   }
 
   #columns(
-    plans: readonly string[],
+    places: readonly object[],
     { collection }: MeasurementKind,
     series: ReadonlyArray<readonly [string, Series]>,
     { from, to }: GraphQuery,
   ): Promise<Columns> {
     const timestamp = { ...(from && { $gte: new Date(from) }), ...(to && { $lt: new Date(to) }) }
-    const ofPlans = plans.length === 1 ? plans[0] : { $in: plans }
-    const filter = { carePlanId: ofPlans, ...(Object.keys(timestamp).length > 0 && { timestamp }) }
+    const within = Object.keys(timestamp).length > 0 && { timestamp }
     const fields = series.map(([, { field }]) => field)
-    return readColumns(this.#records, collection, filter, fields)
+    return readColumns(
+      this.#records,
+      collection,
+      places.map((place) => ({ ...place, ...within })),
+      fields,
+    )
   }
 
   /** Which records were looked at is told by their kind: there may be a hundred thousand. */

@@ -1,8 +1,10 @@
 import type { Collection, Filter } from 'mongodb'
+import { ehrPermissions } from '../ehrs/rights/access.ts'
+import { HELD_IN_EHR } from '../measurements/compositions/held.ts'
 import type { ClassKind } from '../registered/kind.ts'
 import type { Holders } from '../registered/registered.ts'
 import type { Group, Said, TimelineLine } from '../registered/timeline-line.ts'
-import { type Caller, permitted } from '../store/documents/caller.ts'
+import { type Caller, isPermitted, permitted } from '../store/documents/caller.ts'
 import { documentsOf } from '../store/documents/database.ts'
 import {
   type ParseDocument,
@@ -99,14 +101,16 @@ export class Timelines {
     const { limit, cursor, order = 'desc' } = query
     const direction = order === 'asc' ? 1 : -1
     const after = cursor === undefined ? undefined : positionIn(order, cursor)
-    const plans = await this.#plans(caller, ehrId)
+    const ofEhr = { ehrId }
+    const inPlans = (await this.#inPlans(caller, ehrId)) ?? [ofEhr]
     const streams = this.#shown.flatMap((shown) => streamsOf(shown, query))
     const parts = await Promise.all(
-      streams.map((stream) => {
-        const place = isOfPlans(stream) && plans ? { carePlanId: plans } : { ehrId }
-        const readable = { ...place, ...permitted('_rperm', caller) }
-        return readStream(stream, readable, { direction, after, limit: limit + 1 })
-      }),
+      streams.flatMap((stream) =>
+        (isOfPlans(stream) ? inPlans : [ofEhr]).map((place) => {
+          const readable = { ...place, ...permitted('_rperm', caller) }
+          return readStream(stream, readable, { direction, after, limit: limit + 1 })
+        }),
+      ),
     )
     const all = parts.flat().sort((a, b) => direction * compare(a, b))
     const page = all.slice(0, limit)
@@ -118,14 +122,19 @@ export class Timelines {
   }
 
   /**
-   * The plans whose measurements the caller may see: others' in the same EHR are then not even looked at. undefined:
-   * so many that the EHR is searched as a whole.
+   * Where the measurements are that a caller may see who only takes part in plans: others' in the same EHR are then not even
+   * looked at. undefined: they may see all of the EHR, or so many plans that it is searched as a whole.
    */
-  async #plans(caller: Caller, ehrId: string): Promise<string | { $in: string[] } | undefined> {
+  async #inPlans(caller: Caller, ehrId: string): Promise<Fields[] | undefined> {
+    const head = { projection: { subjectId: 1, pending: 1 } }
+    const ehr = await documentsOf(this.#records, 'Ehr').findOne({ _id: ehrId }, head)
+    if (ehr && isPermitted(ehrPermissions(ehr).write, caller)) return undefined
     const readable = { ehrId, ...permitted('_rperm', caller) } as Filter<ParseDocument>
     const found = documentsOf(this.#records, 'CarePlan').find(readable, { projection: { _id: 1 } })
     const ids = (await found.limit(MOST_PLANS + 1).toArray()).map(({ _id }) => _id)
-    return ids.length > MOST_PLANS ? undefined : ids.length === 1 ? ids[0] : { $in: ids }
+    if (ids.length > MOST_PLANS) return undefined
+    const plans = ids.length === 1 ? ids[0] : { $in: ids }
+    return [{ carePlanId: plans }, { ehrId, ...HELD_IN_EHR }]
   }
 
   async #report(caller: Caller, lines: readonly Line[]): Promise<void> {

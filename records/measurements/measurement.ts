@@ -4,6 +4,7 @@ import { SourceEnum } from '../../schemas/enum.ts'
 import { derived, internal, time } from '../../schemas/forms/fields.ts'
 import { type AnyForms, forms } from '../../schemas/forms/forms.ts'
 import { responseForm } from '../../schemas/forms/path-form.ts'
+import { nullable } from '../../schemas/nullable.ts'
 import type { Band } from '../../schemas/thresholds.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import {
@@ -17,6 +18,7 @@ import {
 import type { Group, Said } from '../registered/timeline-line.ts'
 import { alertsOf } from './alerts/alerts.ts'
 import { bandOf, type Thresholded } from './calculations/thresholds.ts'
+import { compositionId, heldIndexes, refuseChange } from './compositions/held.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { OmhBody } from './omh.ts'
 import {
@@ -152,11 +154,10 @@ export function measurement(told: Measurement) {
     namesPlan: true,
     ehrFollows: true,
     example: 'm4RtYu78Io',
-    fields: Object.assign({ ...common }, ...ofQuantities, fields, { warnings, fingerprint }),
+    fields: Object.assign({ ...common }, ...ofQuantities, fields, { compositionId, warnings, fingerprint }),
   })
   const { properties, $id = '' } = made.resource
-  const compositionId = { ...properties.id, description: 'The same id, as that of a composition' } as TSchema
-  const answered = { ...properties, compositionId, ...responseForm(comparison?.fields ?? {}), links: Links }
+  const answered = { ...shownOf(properties), ...responseForm(comparison?.fields ?? {}), links: Links }
   const measured = kind(
     { ...made, resource: closed($id, about.description, answered) },
     {
@@ -170,6 +171,7 @@ export function measurement(told: Measurement) {
         same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
       },
       foundBy: Object.keys(quantities),
+      indexes: heldIndexes,
       timeline: {
         kind: path,
         group: definition.group ?? 'measurements',
@@ -180,8 +182,18 @@ export function measurement(told: Measurement) {
   )
   const exact = (record: Values) => exactValues({ series, quantities, ...definition }, record)
   const companion = alertsOf({ path, thresholded, says, exact })
-  return { ...measured, path, specified, series, thresholded, companion, quantities, omh }
+  return { ...measured, path, specified, series, thresholded, companion, refuseChange, quantities, omh }
 }
+
+/** What a composition holds may be in no plan; what none holds is a composition of its own. */
+const shownOf = (properties: TProperties): TProperties => ({
+  ...properties,
+  carePlanId: nullable(properties.carePlanId as TSchema),
+  compositionId: {
+    ...properties.id,
+    description: 'Of the composition that holds it; else its own id',
+  } as TSchema,
+})
 
 const seriesOfAll = (quantities: Record<string, Quantity>): Record<string, Series> =>
   Object.fromEntries(Object.entries(quantities).map(([name, quantity]) => [name, seriesOf(quantity)]))

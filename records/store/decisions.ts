@@ -10,8 +10,7 @@ import {
   storedPermissions,
 } from './documents/parse-format.ts'
 import { accessesOf, type Key, type Resource, recordKeyOf } from './resource.ts'
-import type { CompanionWrite } from './writing/companions.ts'
-import type { Decision } from './writing/decision.ts'
+import type { CompanionWrite, Decision } from './writing/decision.ts'
 import { type Change, changedFields, changeOf } from './writing/history.ts'
 import type { Into } from './writing/writer.ts'
 
@@ -66,7 +65,7 @@ export class Decisions<S extends TObject> {
     }
   }
 
-  /** @throws NotFound; Forbidden for one who may only read; PreconditionFailed with the current version */
+  /** @throws NotFound; Forbidden for one who may only read; PreconditionFailed with the current version; what forbids a change */
   updated(
     caller: Caller,
     key: Key<Static<S>>,
@@ -74,7 +73,7 @@ export class Decisions<S extends TObject> {
     change: (now: Saved<Static<S>>) => Static<S>,
     { expected, permissions, action }: Changing,
   ): Decision<Saved<Static<S>>> {
-    const before = this.#writable(caller, key, expected, found)
+    const before = this.#changeable(caller, key, expected, found)
     const next = this.#next(before, change(this.#format.fromStored(before)), permissions)
     const updated = this.#format.fromStored(next)
     const changed = changedFields(before, next)
@@ -94,7 +93,7 @@ export class Decisions<S extends TObject> {
     found: ParseDocument | null,
     expected: Expected,
   ): Decision<void> {
-    const before = this.#writable(caller, key, expected, found)
+    const before = this.#changeable(caller, key, expected, found)
     const removed = this.#format.fromStored(before)
     const change = { action: 'delete' as const, version: before.version + 1, before, changed: [] }
     return {
@@ -112,12 +111,11 @@ export class Decisions<S extends TObject> {
     after: Saved<Static<S>> | null,
     permissions: Permissions,
   ): CompanionWrite[] {
-    const write = this.#resource.companion?.writeFor(caller, { before, after, permissions })
-    return write ? [write] : []
+    return this.#resource.companion?.writesFor(caller, { before, after, permissions }) ?? []
   }
 
   /** The record that a write replaces. */
-  #writable(
+  #changeable(
     caller: Caller,
     key: Key<Static<S>>,
     expected: Expected,
@@ -126,6 +124,7 @@ export class Decisions<S extends TObject> {
     if (!found || !isPermitted(found._rperm, caller) || !this.#fits(key, found))
       throw new ServiceError('NotFound')
     if (!isPermitted(found._wperm, caller)) throw new ServiceError('Forbidden')
+    this.#resource.refuseChange?.(this.#format.fromStored(found))
     const { version } = found
     if (Array.isArray(expected) && !expected.includes(version))
       throw new ServiceError('PreconditionFailed', { version })

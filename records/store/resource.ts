@@ -19,6 +19,8 @@ export interface Resource<S extends TObject, L extends string> {
   indexes?: readonly IndexDescription[]
   /** What follows from its records. */
   companion?: Companion | undefined
+  /** @throws ServiceError when a record is only changed with what it follows from */
+  refuseChange?: ((record: Saved<Static<S>>) => void) | undefined
 }
 
 /** The record's id, and what else must be true of it: `{ id, ehrId }`. undefined asks nothing. */

@@ -33,19 +33,41 @@ const quantity =
   `<children xsi:type="C_DV_QUANTITY"><rm_type_name>DV_QUANTITY</rm_type_name>${times('occurrences', 1, 1)}<node_id/>` +
   `<list><magnitude>${times('x', 0, 1000).slice(3, -4)}</magnitude><units>mm[Hg]</units></list></children>`
 
-/** An operational template of our own: a composition with a systolic pressure. */
-export const templateXml = (templateId: string, concept = 'Pressure'): string => {
-  const element = object('C_COMPLEX_OBJECT', 'ELEMENT', 'at0004', attribute('SINGLE', 'value', quantity))
-  const tree = object('C_COMPLEX_OBJECT', 'ITEM_TREE', 'at0003', attribute('MULTIPLE', 'items', element))
-  const event = object('C_COMPLEX_OBJECT', 'EVENT', 'at0002', attribute('SINGLE', 'data', tree, 1), '*')
+/** What is observed in the compositions of the tests. */
+interface Observed {
+  archetype: string
+  event: string
+}
+
+const OF_TESTS: Observed = { archetype: 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1', event: 'at0002' }
+
+/** As the international archetype has it. */
+export const BLOOD_PRESSURE: Observed = {
+  archetype: 'openEHR-EHR-OBSERVATION.blood_pressure.v2',
+  event: 'at0006',
+}
+
+/** An operational template of our own: a composition with pressures, a systolic and a diastolic one. */
+export const templateXml = (templateId: string, concept = 'Pressure', observed = OF_TESTS): string => {
+  const element = (nodeId: string) =>
+    object('C_COMPLEX_OBJECT', 'ELEMENT', nodeId, attribute('SINGLE', 'value', quantity))
+  const items = attribute('MULTIPLE', 'items', element('at0004') + element('at0005'))
+  const tree = object('C_COMPLEX_OBJECT', 'ITEM_TREE', 'at0003', items)
+  const data = attribute('SINGLE', 'data', tree, 1)
+  const event = object('C_COMPLEX_OBJECT', 'EVENT', observed.event, data, '*')
   const history = object('C_COMPLEX_OBJECT', 'HISTORY', 'at0001', attribute('MULTIPLE', 'events', event))
   const observation = object(
     'C_ARCHETYPE_ROOT',
     'OBSERVATION',
     'at0000',
     attribute('SINGLE', 'data', history, 1) +
-      archetype('openEHR-EHR-OBSERVATION.pressure_of_tests.v1') +
-      terms({ at0000: 'Blood pressure', at0002: 'Any event', at0004: 'Systolic' }),
+      archetype(observed.archetype) +
+      terms({
+        at0000: 'Blood pressure',
+        [observed.event]: 'Any event',
+        at0004: 'Systolic',
+        at0005: 'Diastolic',
+      }),
     '*',
   )
   return (
@@ -108,13 +130,25 @@ const english = {
 }
 
 /** A composition of the template above, in canonical JSON. */
-export function pressureOf(template: string, systolic: number, more: object = {}) {
-  const magnitude = { _type: 'DV_QUANTITY', magnitude: systolic, units: 'mm[Hg]' }
-  const element = node('ELEMENT', 'at0004', 'Systolic', { value: magnitude })
-  const tree = node('ITEM_TREE', 'at0003', 'Tree', { items: [element] })
-  const event = node('POINT_EVENT', 'at0002', 'Any event', { time: moment, data: tree })
-  const history = node('HISTORY', 'at0001', 'History', { origin: moment, events: [event] })
-  const observed = 'openEHR-EHR-OBSERVATION.pressure_of_tests.v1'
+export const pressureOf = (template: string, systolic: number, more: object = {}) =>
+  pressuresOf(template, OF_TESTS, [[systolic]], more)
+
+/** With several pressures: each a systolic one, perhaps a diastolic one and when it was. */
+export function pressuresOf(
+  template: string,
+  observed: Observed,
+  pressures: readonly [systolic: number, diastolic?: number, time?: string][],
+  more: object = {},
+) {
+  const quantityOf = (magnitude: number) => ({ value: { _type: 'DV_QUANTITY', magnitude, units: 'mm[Hg]' } })
+  const events = pressures.map(([systolic, diastolic, time = at]) => {
+    const upper = node('ELEMENT', 'at0004', 'Systolic', quantityOf(systolic))
+    const lower =
+      diastolic === undefined ? [] : [node('ELEMENT', 'at0005', 'Diastolic', quantityOf(diastolic))]
+    const data = node('ITEM_TREE', 'at0003', 'Tree', { items: [upper, ...lower] })
+    return node('POINT_EVENT', observed.event, 'Any event', { time: { ...moment, value: time }, data })
+  })
+  const history = node('HISTORY', 'at0001', 'History', { origin: moment, events })
   const root = 'openEHR-EHR-COMPOSITION.encounter_of_tests.v1'
   return node('COMPOSITION', root, 'Encounter', {
     ...details(root, template),
@@ -128,22 +162,30 @@ export function pressureOf(template: string, systolic: number, more: object = {}
       setting: { _type: 'DV_CODED_TEXT', value: 'home', defining_code: codePhrase('openehr', '225') },
     },
     content: [
-      node('OBSERVATION', observed, 'Blood pressure', { ...details(observed), ...english, data: history }),
+      node('OBSERVATION', observed.archetype, 'Blood pressure', {
+        ...details(observed.archetype),
+        ...english,
+        data: history,
+      }),
     ],
     ...more,
   })
 }
 
-let stored: Promise<string> | undefined
+const stored = new Map<Observed, Promise<string>>()
 
 /** The id of a template that is stored, for whoever only needs one. */
-export function someTemplate(): Promise<string> {
-  stored ??= (async () => {
-    const id = `Pressure ${randomUUID()}`
-    ok(await sendXml(await newHolder('modeller'), 'POST', '/med/knowledge/template', templateXml(id)), 201)
-    return id
-  })()
-  return stored
+export function someTemplate(observed = OF_TESTS): Promise<string> {
+  const template = stored.get(observed) ?? storeTemplate(observed)
+  stored.set(observed, template)
+  return template
+}
+
+async function storeTemplate(observed: Observed): Promise<string> {
+  const id = `Pressure ${randomUUID()}`
+  const xml = templateXml(id, 'Pressure', observed)
+  ok(await sendXml(await newHolder('modeller'), 'POST', '/med/knowledge/template', xml), 201)
+  return id
 }
 
 /** The same composition in XML. */

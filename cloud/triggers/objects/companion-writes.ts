@@ -27,11 +27,11 @@ export async function joinCompanion(
   written: Written<object>,
   known?: ParseDocument,
 ): Promise<void> {
-  const write = companion?.writeFor(caller, written)
+  const [write] = companion?.writesFor(caller, written) ?? []
   if (!companion || !write) return
   const [holder, found] = await Promise.all([
     known ?? find('CarePlan', write.holderId),
-    write.isNew ? null : documentsOf(records, companion.collection).findOne({ _id: write.id }),
+    write.isNew ? null : documentsOf(records, write.collection).findOne({ _id: write.id }),
   ])
   const rules = holder ? rulesIn(holder) : null
   // Where rules are, another write of the same object may be making what follows from it.
@@ -47,7 +47,7 @@ export async function joinCompanion(
       if (written.after === null) await claim(tx.session)
       const done = await save(tx.session)
       // Whoever may not write it has found nothing.
-      if (written.after === null || done) await writeCompanions(records, tx, companion, [write])
+      if (written.after === null || done) await writeCompanions(records, tx, companion.rules, [write])
       return done
     }),
   )

@@ -6,7 +6,7 @@ import type { ClassKind } from '../../../records/registered/kind.ts'
 import { isPermitted } from '../../../records/store/documents/caller.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
 import { callerOf } from '../../request/caller.ts'
-import { forbidden, notFound } from '../../request/refusals.ts'
+import { forbidden, notFound, refuseChange } from '../../request/refusals.ts'
 import { permissionsOf, valuesOf } from './attributes.ts'
 import { joinCompanion, recordOf } from './companion-writes.ts'
 import type { Family } from './family.ts'
@@ -26,6 +26,7 @@ export async function beforeDelete(
   if (!governs && !isPermitted(permissions.write, caller)) throw notFound()
   if (!governs && className === 'Ehr')
     throw forbidden('Only its subject and administrators may delete an EHR.')
+  refuseChange(kind, object.attributes)
   const id = object.id ?? ''
   const ehrId = className === 'Ehr' ? id : object.get('ehrId')
   await announce(caller, { action: 'delete', collection: className, id, ehrId, changed: [] })

@@ -6,7 +6,7 @@ import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
 import { namesOf } from '../../../schemas/forms/fields.ts'
 import { callerOf } from '../../request/caller.ts'
-import { invalid, refuseFaults } from '../../request/refusals.ts'
+import { invalid, refuseChange, refuseFaults } from '../../request/refusals.ts'
 import { attributesOf, changedProperties, dropAcl, permissionsOf, valuesOf } from './attributes.ts'
 import { joinCompanion, recordOf } from './companion-writes.ts'
 import type { Family } from './family.ts'
@@ -18,6 +18,7 @@ export async function beforeUpdate(family: Family, kind: ClassKind, request: Req
   const { records, announce } = family
   const { object } = request
   const stored = request.original ? valuesOf(request.original) : {}
+  refuseChange(kind, stored)
   dropAcl(object)
   const changed = changedProperties(object, stored)
   const values = valuesOf(object)

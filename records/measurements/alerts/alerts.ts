@@ -42,21 +42,25 @@ const format = parseFormat(Event.schema)
 export function alertsOf(kind: Alerted): Companion {
   const told = (record: Measured | null) => record && [record.timestamp, kind.exact(record)]
   return {
-    collection: Event.collection,
     rules: PlanThresholds.collection,
-    writeFor(caller, written) {
+    writesFor(caller, written) {
       const { before, after, permissions } = written as Written<Measured>
       const record = after ?? before
-      if (!record || (before && after && isDeepStrictEqual(told(before), told(after)))) return undefined
-      return {
-        id: record.id,
-        holderId: record.carePlanId,
-        isNew: before === null,
-        decide(found, rules, at) {
-          const alert = after && alertOf(kind, after, rules)
-          return follows(caller, permissions, record, { found, alert, removed: after === null, at })
+      // What a composition holds that is in no plan has no thresholds.
+      if (!record || record.carePlanId === undefined) return []
+      if (before && after && isDeepStrictEqual(told(before), told(after))) return []
+      return [
+        {
+          collection: Event.collection,
+          id: record.id,
+          holderId: record.carePlanId,
+          isNew: before === null,
+          decide(found, rules, at) {
+            const alert = after && alertOf(kind, after, rules)
+            return follows(caller, permissions, record, { found, alert, removed: after === null, at })
+          },
         },
-      }
+      ]
     },
   }
 }

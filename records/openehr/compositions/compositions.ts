@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { ehrPermissions } from '../../ehrs/rights/access.ts'
+import type { MeasurementKind } from '../../measurements/measurement.ts'
 import { into, type Place } from '../../registered/into.ts'
 import { auditingRefusal, refuseViolations } from '../../registered/refusals/refusals.ts'
 import type { Expected } from '../../store/decisions.ts'
@@ -13,7 +14,8 @@ import type { Page, PageOf } from '../../store/reading/listing.ts'
 import { type PastChange, Store } from '../../store/store.ts'
 import type { Records } from '../../store/writing/transaction.ts'
 import { Composition, uidIn, versionUid } from '../composition-record.ts'
-import type { MeasuredCompositions } from '../measured/measured-compositions.ts'
+import { heldMeasurements } from '../measured/held-measurements.ts'
+import { MeasuredCompositions } from '../measured/measured-compositions.ts'
 import type { RmObject } from '../rm/canonical.ts'
 import type { KeptTemplate, Templates } from '../templates/kept-templates.ts'
 import { linksIn, targetsOf } from './links.ts'
@@ -41,12 +43,12 @@ export class Compositions {
   readonly #measured: MeasuredCompositions
   readonly #store
 
-  /** @param measured the measurements that are compositions, too */
-  constructor(records: Records, templates: Templates, measured: MeasuredCompositions) {
+  /** @param kinds the measurements that are compositions, too, and that compositions hold */
+  constructor(records: Records, templates: Templates, kinds: readonly MeasurementKind[]) {
     this.#records = records
     this.#templates = templates
-    this.#measured = measured
-    this.#store = new Store(records, Composition)
+    this.#measured = new MeasuredCompositions(records, kinds)
+    this.#store = new Store(records, { ...Composition, companion: heldMeasurements(kinds) })
   }
 
   indexes(): [collection: string, IndexDescription[]][] {

@@ -21,7 +21,7 @@ interface Key {
 /** Ids of measurements have this form; those of compositions are UUIDs, unless they brought another. */
 const MEASUREMENT_ID = /^[A-Za-z0-9]{10}$/
 
-/** The measurements of an EHR as compositions. */
+/** The measurements of an EHR as compositions, but for those that a composition holds. */
 export class MeasuredCompositions {
   readonly #records: Records
   readonly #kinds: readonly MeasurementKind[]
@@ -64,7 +64,7 @@ export class MeasuredCompositions {
 
   async #find(caller: Caller, { ehrId, id }: Key): Promise<Found | undefined> {
     if (!MEASUREMENT_ID.test(id)) return undefined
-    const filter = { _id: id, ehrId, ...permitted('_rperm', caller) }
+    const filter = { _id: id, ehrId, compositionId: null, ...permitted('_rperm', caller) }
     for (const kind of this.#kinds) {
       const record = await documentsOf(this.#records, kind.collection).findOne(filter)
       if (record) return { kind, record }

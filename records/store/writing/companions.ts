@@ -1,10 +1,9 @@
-import type { AnyBulkWriteOperation, ClientSession, Collection } from 'mongodb'
+import type { ClientSession, Collection } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import type { Access } from '../audit/trail.ts'
 import type { Caller, Permissions } from '../documents/caller.ts'
 import { documentsOf } from '../documents/database.ts'
 import type { ParseDocument } from '../documents/parse-format.ts'
-import type { Change } from './history.ts'
+import type { CompanionWrite } from './decision.ts'
 import type { Records, Transaction } from './transaction.ts'
 
 /** What becomes of a record: as the families see it, null where it is not. */
@@ -15,33 +14,14 @@ export interface Written<T> {
 }
 
 /**
- * The records of another collection that follow from those of a resource, each under the id of its own: an alert from a
- * measurement. They are written in the same transaction.
+ * The records of other collections that follow from those of a resource: an alert from a measurement, measurements from a
+ * composition. They are written in the same transaction.
  */
 export interface Companion {
-  collection: string
   /** Where it is said what follows: a document for each that the records are registered in, under its id. */
   rules: string
-  /** undefined: nothing can follow from this write. */
-  writeFor(caller: Caller, written: Written<object>): CompanionWrite | undefined
-}
-
-/** A write beside another one, which is decided when the rules and the companion itself are at hand. */
-export interface CompanionWrite {
-  /** Of both records. */
-  id: string
-  /** Under which the rules are. */
-  holderId: string
-  /** There is no companion yet: the record is new, too. */
-  isNew: boolean
-  /** undefined: nothing is to be written. */
-  decide(found: ParseDocument | null, rules: ParseDocument | null, at: Date): Follows | undefined
-}
-
-interface Follows {
-  operations: AnyBulkWriteOperation<ParseDocument>[]
-  changes: Change[]
-  accesses: Access[]
+  /** Empty: nothing can follow from this write. */
+  writesFor(caller: Caller, written: Written<object>): CompanionWrite[]
 }
 
 /** The rules that came with the holders of new records: `null` where there are none. */
@@ -58,35 +38,46 @@ const RULES = 'rules'
 export const rulesIn = (holder: ParseDocument): ParseDocument | null =>
   (holder[RULES] as ParseDocument[] | undefined)?.[0] ?? null
 
-/** Writes what follows from records that are being written, with its history and its audit entries. */
+/** Writes what follows from records that are being written, with its history and audit entries, and what follows from that. */
 export async function writeCompanions(
   records: Records,
   tx: Transaction,
-  companion: Companion,
+  rules: string,
   writes: readonly CompanionWrite[],
   known: KnownRules = new Map(),
 ): Promise<void> {
-  const { session } = tx
-  const [companions, rules] = [
-    documentsOf(records, companion.collection),
-    documentsOf(records, companion.rules),
-  ]
+  if (writes.length === 0) return
   const unknown = writes.flatMap(({ holderId }) => (known.has(holderId) ? [] : [holderId]))
-  const others = await documentsById(rules, unknown, session)
+  const others = await documentsById(documentsOf(records, rules), unknown, tx.session)
+  const all = new Map([...unknown.map((id) => [id, others.get(id) ?? null] as const), ...known])
+  for (const name of new Set(writes.map(({ collection }) => collection))) {
+    const ofOne = writes.filter(({ collection }) => collection === name)
+    const following = await writeIn(documentsOf(records, name), tx, ofOne, all, records.clock())
+    await writeCompanions(records, tx, rules, following, all)
+  }
+}
+
+/** @returns what may have to be written beside these */
+async function writeIn(
+  companions: Collection<ParseDocument>,
+  tx: Transaction,
+  writes: readonly CompanionWrite[],
+  rules: KnownRules,
+  at: Date,
+): Promise<CompanionWrite[]> {
   const there = writes.flatMap(({ id, isNew }) => (isNew ? [] : [id]))
-  const found = await documentsById(companions, there, session)
+  const found = await documentsById(companions, there, tx.session)
   const follows = writes.flatMap(
-    ({ id, holderId, decide }) =>
-      decide(found.get(id) ?? null, known.get(holderId) ?? others.get(holderId) ?? null, records.clock()) ??
-      [],
+    ({ id, holderId, decide }) => decide(found.get(id) ?? null, rules.get(holderId) ?? null, at) ?? [],
   )
   const operations = follows.flatMap((one) => one.operations)
-  if (operations.length === 0) return
-  const done = await companions.bulkWrite(operations, { session, ordered: false })
+  if (operations.length === 0) return []
+  const done = await companions.bulkWrite(operations, { session: tx.session, ordered: false })
   if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length)
     throw new ServiceError('Conflict', { detail: 'Another request changed it at the same time.' })
   tx.changes.push(...follows.flatMap(({ changes }) => changes))
   tx.accesses.push(...follows.flatMap(({ accesses }) => accesses))
+  return follows.flatMap(({ companions: following = [] }) => following)
 }
 
 export async function documentsById(

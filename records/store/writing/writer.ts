@@ -127,7 +127,7 @@ export class Writer {
     const companions = decisions.flatMap((decision) => decision.companions ?? [])
     if (this.#companion && companions.length > 0) {
       const known = new Map([...holders].map(([id, holder]) => [id, rulesIn(holder)]))
-      await writeCompanions(this.#records, tx, this.#companion, companions, known)
+      await writeCompanions(this.#records, tx, this.#companion.rules, companions, known)
     }
     return outcomes
   }

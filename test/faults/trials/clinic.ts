@@ -4,7 +4,7 @@ import type { Db, MongoClient } from 'mongodb'
 import { type User, usersOf } from '../../../records/accounts/user/user.ts'
 import { setRole } from '../../../records/ehrs/rights/roles.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
-import { templateXml } from '../../harness/openehr.ts'
+import { BLOOD_PRESSURE, templateXml } from '../../harness/openehr.ts'
 import { password } from '../../harness/people/people.ts'
 import type { Answer, Call, Victim } from '../victim/victim.ts'
 
@@ -58,7 +58,11 @@ export class Clinic {
     const clinic = new Clinic(db)
     for (let i = 0; i <= NURSES; i++) await clinic.#employ(client, victim, i)
     await done(victim, {
-      ...{ method: 'POST', path: '/med/knowledge/template', body: templateXml(TEMPLATE) },
+      ...{
+        method: 'POST',
+        path: '/med/knowledge/template',
+        body: templateXml(TEMPLATE, TEMPLATE, BLOOD_PRESSURE),
+      },
       headers: { ...clinic.#nurses[0], 'content-type': 'application/xml' },
     })
     return clinic

@@ -9,7 +9,7 @@ import {
   pathOfOne,
   placeOf,
 } from '../../harness/care/samples/examples.ts'
-import { pressureOf } from '../../harness/openehr.ts'
+import { BLOOD_PRESSURE, pressuresOf } from '../../harness/openehr.ts'
 import { isFullSize } from '../../harness/size.ts'
 import type { Call } from '../victim/victim.ts'
 import { type Part, type Place, TEMPLATE } from './clinic.ts'
@@ -85,8 +85,10 @@ const STATUS = {
   is_modifiable: false,
 }
 const compositions = ({ ehrId }: Place, path = '') => `/med/ehr/${ehrId}/composition${path}`
+const pressureOf = (systolic: number) => pressuresOf(TEMPLATE, BLOOD_PRESSURE, [[systolic]])
+/** It holds a measurement that calls for an alert. */
 const composition: Part = {
-  make: (at) => post(`${compositions(at, '/json')}?carePlanId=${at.carePlanId}`, pressureOf(TEMPLATE, 128)),
+  make: (at) => post(`${compositions(at, '/json')}?carePlanId=${at.carePlanId}`, pressureOf(188)),
   id: 'compositionId',
 }
 const changedTask: Part = { make: (at) => put(ofTask(at), { name: 'A changed task' }) }
@@ -204,12 +206,12 @@ const pathFamily: Write[] = [
     ask: (place) => post(ofPlan(place, '/settings'), { colour: 'red' }),
   },
   part('save thresholds', planned, thresholds),
-  part('store a composition', planned, composition),
+  part('store a composition', watched, composition),
   {
     name: 'replace a composition',
-    given: [...planned, composition],
+    given: [...watched, composition],
     ask: (place) => ({
-      ...put(compositions(place, `/${place.compositionId}/json`), pressureOf(TEMPLATE, 134)),
+      ...put(compositions(place, `/${place.compositionId}/json`), pressureOf(134)),
       headers: { 'if-match': '*' },
     }),
   },
@@ -220,7 +222,7 @@ const pathFamily: Write[] = [
   },
   {
     name: 'delete a composition',
-    given: [...planned, composition],
+    given: [...watched, composition],
     ask: (place) => remove(compositions(place, `/${place.compositionId}`)),
   },
   ...PLAIN.flatMap(ofKind),

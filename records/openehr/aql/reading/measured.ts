@@ -1,5 +1,6 @@
 import type { Db } from 'mongodb'
 import { ServiceError } from '../../../../schemas/errors.ts'
+import { TYPED_IN } from '../../../measurements/compositions/held.ts'
 import type { MeasurementKind } from '../../../measurements/measurement.ts'
 import { type Caller, permitted } from '../../../store/documents/caller.ts'
 import { documentsOf } from '../../../store/documents/database.ts'
@@ -30,10 +31,11 @@ export async function* measured(
     if (candidates === false) continue
     const of = ehrIds && { ehrId: { $in: [...ehrIds] } }
     const parts = [of, candidates === true ? undefined : candidates, permitted('_rperm', caller)]
-    const filter = { $and: [{}, ...parts.filter((part) => part !== undefined)] }
+    // What a composition holds is read with that.
+    const filter = { $and: [{ compositionId: null }, ...parts.filter((part) => part !== undefined)] }
     const found = documentsOf({ db }, kind.collection)
       .find(filter, { maxTimeMS: QUERY_MS, batchSize: BATCH })
-      .hint('list_ofEhr')
+      .hint(TYPED_IN)
       .sort({ ehrId: 1, timestamp: -1, _id: -1 })
     try {
       for await (const record of found)

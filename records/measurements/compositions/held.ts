@@ -1,0 +1,40 @@
+import { Type } from '@sinclair/typebox'
+import type { IndexDescription } from 'mongodb'
+import { ServiceError } from '../../../schemas/errors.ts'
+import { derived } from '../../../schemas/forms/fields.ts'
+import type { Values } from '../../registered/kind.ts'
+
+/** What is true of the measurements that are in no plan: a composition of the EHR as a whole holds them. */
+export const HELD_IN_EHR = { carePlanId: null, compositionId: { $exists: true } } as const
+
+const ofCompositions: IndexDescription = {
+  name: 'of_compositions',
+  key: { ehrId: 1, carePlanId: 1, timestamp: -1, _id: -1 },
+  partialFilterExpression: { compositionId: HELD_IN_EHR.compositionId },
+}
+
+/** Of what no composition holds. */
+export const TYPED_IN = 'typed_in'
+const ofTypedIn: IndexDescription = {
+  name: TYPED_IN,
+  key: { compositionId: 1, ehrId: 1, timestamp: -1, _id: -1 },
+}
+
+/** Which composition holds a measurement. */
+export const compositionId = derived(
+  Type.Optional(
+    Type.String({
+      description: 'The composition that holds it, and with which it is changed; absent: none does',
+    }),
+  ),
+)
+
+/** @throws Conflict for what is changed with its composition */
+export function refuseChange({ compositionId }: Values): void {
+  if (compositionId === undefined) return
+  throw new ServiceError('Conflict', {
+    detail: `The composition ${compositionId} holds this measurement: it is changed and removed with that, see composition/${compositionId} of the EHR.`,
+  })
+}
+
+export const heldIndexes = [ofCompositions, ofTypedIn]
