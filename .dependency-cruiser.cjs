@@ -25,6 +25,7 @@ const rooms = {
     'questionnaires',
     'measurements',
     'types',
+    'user-data',
     'openehr',
     'charts',
   ],

@@ -38,6 +38,7 @@ import { summaries } from './resources/summary.ts'
 import { tasks } from './resources/task.ts'
 import { archetypes, templates } from './resources/template.ts'
 import { types } from './resources/types.ts'
+import { userData } from './resources/user-data.ts'
 
 /** Every operation of the path family: the router, the OpenAPI document and the contract tests are made from it. */
 export const table: readonly Operation[] = [
@@ -81,4 +82,5 @@ export const table: readonly Operation[] = [
   ...aql,
   ...storedQueries,
   ...types,
+  ...userData,
 ]

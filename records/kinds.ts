@@ -24,6 +24,8 @@ import { Composition } from './openehr/composition-record.ts'
 import { EhrStatus } from './openehr/ehr-status-record.ts'
 import { type ClassKind, type Kind, kind } from './registered/kind.ts'
 import { payloadViolations } from './registered/refusals/payload.ts'
+import { Occurrence } from './user-data/occurrence.ts'
+import { Measurement } from './user-data/typed-measurement.ts'
 
 const Ehr = kind(EhrForms, {
   words: { en: 'health record', nl: 'dossier' },
@@ -61,6 +63,8 @@ export const classes = {
   Acq,
   Hads,
   Dsmq,
+  Occurrence,
+  Measurement,
 } satisfies Record<string, object>
 
 export type ClassName = keyof typeof classes

@@ -26,5 +26,16 @@ export function customaryTag(tag: string): string {
   return region === undefined ? language.toLowerCase() : `${language.toLowerCase()}-${region.toUpperCase()}`
 }
 
+/** Whether this is a time zone of the IANA database; offsets are none. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/.test(name)) return false
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: name })
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** The languages that pages and mails are written in. */
 export type Language = 'en' | 'nl'

@@ -4,7 +4,7 @@ import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typ
 export const nullable = <S extends TSchema>(schema: S) =>
   Type.Unsafe<Static<S> | null>({
     ...schema,
-    type: [schema.type, 'null'],
+    ...(schema.type === undefined ? {} : { type: [schema.type, 'null'] }),
     ...(schema.enum === undefined ? {} : { enum: [...schema.enum, null] }),
   })
 

@@ -36,6 +36,19 @@ const mayBeNull = {
  */
 export const personFields = { ...mayBeNull, name: Name }
 
+/** A user's, by which their values are summed up by day. */
+const timeZone = nullable(
+  Type.String({
+    format: 'time-zone',
+    sentence: 'must be a time zone of the IANA database, such as Europe/Amsterdam',
+    description: 'Time zone, by its IANA name',
+    examples: ['Europe/Amsterdam'],
+  }),
+)
+
+/** What is stored about a user, beyond what is of any person. */
+export const userFields = { ...personFields, timeZone }
+
 /** The same as a body gives it: what is left out becomes null. */
 export const personInput = { ...optional(mayBeNull), name: NameInput }
 
@@ -57,12 +70,13 @@ export const Person = closed('Person', 'A person; a connection sees the name and
   id,
   picture,
   name: Name,
-  ...optional(mayBeNull),
+  ...optional({ ...mayBeNull, timeZone }),
 })
 export type Person = Static<typeof Person>
 
 export const PersonUpdate = closed('PersonUpdate', 'A complete person; what is left out becomes null', {
   ...personInput,
+  ...optional({ timeZone }),
   id: Type.Optional(Type.String({ ...id, description: "The user's id, as in the path" })),
   picture: Type.Optional(
     Type.Unsafe<string | null>({ ...picture, description: 'Ignored: pictures are uploaded' }),

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { isLanguageTag } from './code-lists.ts'
+import { isLanguageTag, isTimeZone } from './code-lists.ts'
 import { type Violation, violationsOf } from './violation.ts'
 
 /** Everything that is wrong with a value; nothing when it is valid. */
@@ -15,6 +15,7 @@ const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true })
 ajv.addVocabulary(['sentence'])
 addFormats.default(ajv)
 ajv.addFormat('language-tag', isLanguageTag)
+ajv.addFormat('time-zone', isTimeZone)
 
 /**
  * Days and moments of the years 1 to 9999, in UTC: anything else could not be written in these formats again.

@@ -6,6 +6,7 @@ import type { SendMail } from '../records/accounts/user/mails.ts'
 import { CarePlans } from '../records/care-plans/care-plans.ts'
 import { CarePlanTemplates } from '../records/care-plans/templates/templates.ts'
 import { Graphs } from '../records/charts/graphs.ts'
+import { Aggregates } from '../records/charts/sums/aggregates.ts'
 import { Timelines } from '../records/charts/timeline.ts'
 import { makersOf } from '../records/ehrs/beginning/beginning.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
@@ -39,6 +40,10 @@ import { RecentRemovals } from '../records/store/writing/removal/recent-removals
 import type { Records } from '../records/store/writing/transaction.ts'
 import { turnsOf } from '../records/store/writing/turns.ts'
 import { Types } from '../records/types/types.ts'
+import { UserData } from '../records/user-data/data-of-users.ts'
+import { thresholdedType } from '../records/user-data/measured-types.ts'
+import { Occurrence } from '../records/user-data/occurrence.ts'
+import { Measurement } from '../records/user-data/typed-measurement.ts'
 import type { Config } from './config/config.ts'
 import type { Connection } from './database/connection.ts'
 import { jsonFilesIn } from './json-files.ts'
@@ -65,6 +70,8 @@ export interface RecordServices {
     | 'timelines'
     | 'graphs'
     | 'types'
+    | 'userData'
+    | 'aggregates'
     | 'recordsOf'
   >
   close(): Promise<void>
@@ -103,8 +110,9 @@ export async function openRecords(
   const registered = registeredRecords(records, carePlans.holders, kept)
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as Registered<TObject, string>
   const batches = new Batches(records, carePlans.holders, recordsOf)
+  const ofUsers = openUserData(records, batches, recordsOf)
   const services = {
-    ...{ ...own, queries: new Queries(records, MEASUREMENTS), batches, types },
+    ...{ ...own, queries: new Queries(records, MEASUREMENTS), batches, types, ...ofUsers },
     recordsOf: recordsOf as Services['recordsOf'],
   }
   const others = [own.profiles, carePlans, ...Object.values(openehr), ...Object.values(types)]
@@ -143,9 +151,24 @@ async function startRunning(
   return { end }
 }
 
+/** What users store of the types that modellers make. */
+function openUserData(
+  records: Records,
+  batches: Batches,
+  recordsOf: (kind: { name: string }) => Registered<TObject, string>,
+) {
+  const kinds = { measurements: recordsOf(Measurement), occurrences: recordsOf(Occurrence) }
+  const userData = new UserData(records, batches, kinds)
+  return { userData, aggregates: new Aggregates(records, userData) }
+}
+
 /** What modellers say of data. */
 const openTypes = (records: Records) => ({
-  data: new Types(records, 'data'),
+  data: new Types(
+    records,
+    'data',
+    MEASUREMENTS.map(({ path }) => path),
+  ),
   event: new Types(records, 'event'),
   device: new Types(records, 'device'),
 })
@@ -163,7 +186,8 @@ function openEhr(records: Records, ehrs: Ehrs) {
 /** What is derived from the measurements, and the limits within which they should be. */
 function openCharts(records: Records, holders: Holders) {
   const timelines = new Timelines(records, holders, CLASS_NAMES.map(classKind))
-  const thresholds = new ThresholdsOfPlans(records, holders, MEASUREMENTS)
+  const typed = (name: string) => thresholdedType(records, name)
+  const thresholds = new ThresholdsOfPlans(records, holders, MEASUREMENTS, typed)
   return { thresholds, timelines, graphs: new Graphs(records, MEASUREMENTS, timelines) }
 }
 

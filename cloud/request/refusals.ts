@@ -51,6 +51,8 @@ export async function inParse<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error
     if (error.error === 'RuleViolated') throw invalid(...error.violations)
+    if (error.error === 'TooManyRequests')
+      throw new Parse.Error(Parse.Error.REQUEST_LIMIT_EXCEEDED, error.message)
     throw error.error === 'NotFound' || error.error === 'Forbidden' ? notFound() : error
   }
 }

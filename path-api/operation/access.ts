@@ -48,6 +48,11 @@ export const rules = {
         ? profiles.isUser(mvUid)
         : profiles.connections.areConnected(principal.mvUid, mvUid)),
   },
+  'user-data': {
+    who: 'the user named in the path, those who write an EHR about that user, and the participants of its care plans',
+    // The records of those EHRs decide: whoever reaches none of them finds nothing.
+    permits: () => true,
+  },
   'ehr:read': {
     who: 'the subject of the EHR, those who write it, and the participants of its care plans',
   },

@@ -9,6 +9,7 @@ import type { Registrations } from '../../records/accounts/registration.ts'
 import type { Removals } from '../../records/accounts/removals.ts'
 import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { Graphs } from '../../records/charts/graphs.ts'
+import type { Aggregates } from '../../records/charts/sums/aggregates.ts'
 import type { Timelines } from '../../records/charts/timeline.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
@@ -30,6 +31,7 @@ import type { Page, PageOf } from '../../records/store/reading/listing.ts'
 import type { PastChange } from '../../records/store/store.ts'
 import type { TypeFamily } from '../../records/types/known-types.ts'
 import type { Types } from '../../records/types/types.ts'
+import type { UserData } from '../../records/user-data/data-of-users.ts'
 import type { JsonWebKey } from '../../schemas/login.ts'
 
 export interface SavedRecord {
@@ -100,6 +102,9 @@ export interface Services {
   batches: Batches
   /** What modellers have said of measurements, occurrences and devices. */
   types: Record<TypeFamily, Types>
+  /** Measurements and occurrences of those types, by user. */
+  userData: UserData
+  aggregates: Aggregates
   timelines: Timelines
   graphs: Graphs
   /** Where a record of a class can be shown by itself; undefined: nowhere. */

@@ -1,5 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import { MEASUREMENTS } from '../../records/kinds.ts'
+import { SERIES } from '../../records/user-data/typed-measurement.ts'
 import { articled, closed } from '../../schemas/common.ts'
 import { answer } from '../answer/answer.ts'
 import { operation } from '../operation/operation.ts'
@@ -7,27 +8,32 @@ import { operation } from '../operation/operation.ts'
 const sentence = 'must be the name of a preset, limits, or a set with bands'
 
 /** Their rules are the records': a schema of so many forms would tell one fault in as many ways. */
+const form = (of: string, names: readonly string[], published: readonly string[] = []) =>
+  Type.Unsafe<unknown>({
+    anyOf: [
+      { type: 'string', description: 'A preset', sentence },
+      {
+        type: 'object',
+        propertyNames: { pattern: '^[A-Za-z]+$', sentence },
+        description: 'Limits, or bands',
+        sentence,
+      },
+    ],
+    sentence,
+    description:
+      `For ${of}: ${published.length > 0 ? `${published.join(', ')}; ` : ''}limits ` +
+      `(${names.map((name) => `${name}Low, ${name}High`).join(', ')}, unit); or { name, unit, bands }`,
+  })
+
 const ofKinds: TProperties = Object.fromEntries(
-  MEASUREMENTS.map(({ path, noun, thresholded: { names, presets } }) => {
-    const published = Object.keys(presets)
-    const form = Type.Unsafe<unknown>({
-      anyOf: [
-        { type: 'string', description: 'A preset', sentence },
-        {
-          type: 'object',
-          propertyNames: { pattern: '^[A-Za-z]+$', sentence },
-          description: 'Limits, or bands',
-          sentence,
-        },
-      ],
-      sentence,
-      description:
-        `For ${articled(noun)}: ${published.length > 0 ? `${published.join(', ')}; ` : ''}limits ` +
-        `(${names.map((name) => `${name}Low, ${name}High`).join(', ')}, unit); or { name, unit, bands }`,
-    })
-    return [path, Type.Optional(form)]
-  }),
+  MEASUREMENTS.map(({ path, noun, thresholded: { names, presets } }) => [
+    path,
+    Type.Optional(form(articled(noun), names, Object.keys(presets))),
+  ]),
 )
+
+/** What may be the name of a data type, and is none of ours. */
+const TYPE_NAME = `^(?!(?:${Object.keys(ofKinds).join('|')})$)[a-z][a-z0-9_-]{0,63}$`
 
 const Thresholds = {
   ...closed(
@@ -37,6 +43,7 @@ const Thresholds = {
       'whose severity is above 0 are outside.',
     ofKinds,
   ),
+  patternProperties: { [TYPE_NAME]: form('a data type whose values are numbers', [SERIES]) },
   examples: [{ bloodpressure: 'esc2018', bodyweight: { weightLow: 60, weightHigh: 75, unit: 'kg' } }],
 }
 

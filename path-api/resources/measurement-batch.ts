@@ -30,9 +30,16 @@ export const measurementBatch = [
       const sent = read.flatMap((one) => ('body' in one ? [one] : []))
       const stored = (await batches.store(caller, ehrId, sent)).values()
       const outcomes = read.map((one) => ('body' in one ? (stored.next().value as Outcome) : one))
-      const answers = outcomes.map((outcome, index) => answerOf(outcome, index, ehrId, items[index]?.kind))
-      const count = (of: Outcome['status']) => answers.filter(({ status }) => status === of).length
-      return { items: answers, stored: count('stored'), known: count('known'), refused: count('refused') }
+      return summary(
+        outcomes.map((outcome, index) =>
+          outcomeOf(
+            outcome,
+            index,
+            'body.items',
+            (id) => `/ehr/${ehrId}/procedure/${items[index]?.kind}/${id}`,
+          ),
+        ),
+      )
     },
   }),
 ]
@@ -49,26 +56,31 @@ function readItem({ kind: name, ...body }: Record<string, unknown>, id: string):
   return violations.length > 0 ? invalid(violations) : { kind: known.kind, body, id }
 }
 
-const invalid = (violations: Violation[]): Outcome => ({
+/** What became of all of them. */
+export function summary(items: BatchOutcome['items']): BatchOutcome {
+  const count = (of: Outcome['status']) => items.filter(({ status }) => status === of).length
+  return { items, stored: count('stored'), known: count('known'), refused: count('refused') }
+}
+
+export const invalid = (violations: Violation[]): Outcome => ({
   status: 'refused',
   error: new ServiceError('InvalidInput', { violations }),
 })
 
-function answerOf(
+export function outcomeOf(
   outcome: Outcome,
   index: number,
-  ehrId: string,
-  kind: unknown,
+  place: string,
+  hrefOf: (id: string) => string,
 ): BatchOutcome['items'][number] {
   const { status } = outcome
   if (outcome.status !== 'refused') {
     const { id, warnings } = outcome
-    const href = `/ehr/${ehrId}/procedure/${kind}/${id}`
-    return { index, status, id, href, warnings, code: null, errors: [] }
+    return { index, status, id, href: hrefOf(id), warnings, code: null, errors: [] }
   }
   const { error } = outcome
   const errors = violationsOf(error).map(({ path, code, message }) => ({
-    path: `body.items.${index}${path && `.${path}`}`,
+    path: `${place}.${index}${path && `.${path}`}`,
     code,
     message: `${path} ${message}.`,
   }))

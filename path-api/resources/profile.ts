@@ -1,7 +1,7 @@
 import type { StoredPerson } from '../../records/profiles/person/persons.ts'
 import { asConnection } from '../../records/profiles/profiles.ts'
 import { isAdmin } from '../../records/store/documents/caller.ts'
-import { Person, PersonUpdate, personFields } from '../../schemas/person.ts'
+import { Person, PersonUpdate, userFields } from '../../schemas/person.ts'
 import { answer } from '../answer/answer.ts'
 import { fieldsOf } from '../answer/representation.ts'
 import { operation } from '../operation/operation.ts'
@@ -16,7 +16,7 @@ const cardOf = ({ id, name, picture }: StoredPerson): Person => ({
   picture: picture ? `/profile/${id}/picture` : null,
 })
 
-const personOf = (stored: StoredPerson): Person => ({ ...fieldsOf(personFields, stored), ...cardOf(stored) })
+const personOf = (stored: StoredPerson): Person => ({ ...fieldsOf(userFields, stored), ...cardOf(stored) })
 
 export const profile = [
   operation({

@@ -3,11 +3,14 @@ import { MOST_POINTS } from '../../records/charts/graphs.ts'
 import { kindsOf, type Line } from '../../records/charts/timeline.ts'
 import { CLASS_NAMES, classKind, MEASUREMENTS } from '../../records/kinds.ts'
 import { GROUPS } from '../../records/registered/timeline-line.ts'
+import { typeIn } from '../../records/user-data/measured-types.ts'
+import { SERIES } from '../../records/user-data/typed-measurement.ts'
 import { MedGraph, Timeline } from '../../schemas/charts.ts'
 import { answer } from '../answer/answer.ts'
 import { InvalidInput, placedIn } from '../answer/invalid-input.ts'
 import { linked, ordering, requireForward } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
+import type { Services } from '../operation/services.ts'
 
 const source = 'Endpoints, EHR data'
 
@@ -40,6 +43,14 @@ function named(parameter: string, sent: readonly string[] | undefined, known: re
   if (unknown.length === 0) return all
   const violation = { path: parameter, code: 'enum', message: `must be one of ${known.join(', ')}` }
   throw new InvalidInput(unknown.map(() => placedIn('query')(violation)))
+}
+
+/** Kinds of measurements, and data types. @throws InvalidInput for a name that is neither */
+async function measuresIn(sent: readonly string[] | undefined, types: Services['types']) {
+  const all = sent?.flatMap((text) => text.split(',')).filter((text) => text !== '')
+  const others = all?.filter((name) => !MEASURES.includes(name)).map(typeIn) ?? []
+  const known = await types.data.known(others)
+  return named('measures', sent, [...MEASURES, ...known.flatMap((type) => [type, `${type}.${SERIES}`])])
 }
 
 type AddressOf = (className: string, record: object) => string | undefined
@@ -133,7 +144,7 @@ const medgraph = operation({
   access: 'ehr:read',
   query: {
     ...window,
-    measures: names(`Only these: ${MEASURES.join(', ')}`, 'bloodpressure,bmi'),
+    measures: names(`Only these: ${MEASURES.join(', ')}; or data types`, 'bloodpressure,bmi'),
     points: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -145,10 +156,10 @@ const medgraph = operation({
     ),
   },
   reply: [200, MedGraph],
-  handle: async ({ params: { ehrId }, query }, { caller, graphs, addressOf }) => {
+  handle: async ({ params: { ehrId }, query }, { caller, graphs, types, addressOf }) => {
     requireForward(query)
     const { from = null, to = null, points = 300 } = query
-    const measures = named('measures', query.measures, MEASURES)
+    const measures = await measuresIn(query.measures, types)
     const { axes, series, annotations } = await graphs.read(caller, ehrId, { ...query, measures, points })
     return {
       ...{ ehrId, from, to, axes, series },

@@ -1,7 +1,7 @@
 import { type Judging, judging, stretches, type Thresholds } from '../measurements/calculations/thresholds.ts'
-import type { MeasurementKind } from '../measurements/measurement.ts'
 import { convert, rounded } from '../measurements/quantities/units.ts'
 import type { Series } from '../measurements/series.ts'
+import type { Plotted } from '../user-data/measured-types.ts'
 
 /** A stretch of the axis, in the unit of its series. */
 export interface GraphBand {
@@ -15,7 +15,7 @@ export interface GraphBand {
 }
 
 /** The thresholds by which a kind is judged where its plan has none; undefined: by none. */
-function usual({ thresholded, series }: MeasurementKind): Judging | undefined {
+function usual({ thresholded, series }: Plotted): Judging | undefined {
   const preset = Object.keys(thresholded.presets)[0]
   const limits = Object.entries(series).flatMap(([name, one]) =>
     one.usual ? [[`${name}Low`, one.usual[0]] as const, [`${name}High`, one.usual[1]] as const] : [],
@@ -30,7 +30,7 @@ function usual({ thresholded, series }: MeasurementKind): Judging | undefined {
 
 /** The bands of one series, from the lowest up: those of the plan's thresholds, else the usual ones. */
 export function bandsOf(
-  kind: MeasurementKind,
+  kind: Plotted,
   [name, { unit, range }]: readonly [string, Series],
   ofPlan: Judging | undefined,
 ): GraphBand[] {

@@ -10,6 +10,7 @@ import { type Caller, permitted } from '../store/documents/caller.ts'
 import { documentsOf } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
 import type { Records } from '../store/writing/transaction.ts'
+import { measuredTypes, type Plotted } from '../user-data/measured-types.ts'
 import { bandsOf, type GraphBand } from './bands.ts'
 import { type Columns, readColumns } from './columns.ts'
 import { type Points, sampled } from './lttb.ts'
@@ -88,7 +89,8 @@ export class Graphs {
   async read(caller: Caller, ehrId: string, query: GraphQuery): Promise<Graph> {
     const { from, to, measures } = query
     const plans = await this.#readablePlans(caller, ehrId)
-    const asked = this.#kinds.flatMap((kind) => {
+    const kinds = [...this.#kinds, ...(await measuredTypes(this.#records, plans, measures))]
+    const asked = kinds.flatMap((kind) => {
       const series = Object.entries(kind.series).filter(
         ([name]) =>
           measures === undefined || measures.includes(kind.path) || measures.includes(`${kind.path}.${name}`),
@@ -100,7 +102,9 @@ export class Graphs {
     const [thresholds, annotations, ...columns] = await Promise.all([
       this.#thresholdsOf(plans),
       this.#annotations(caller, ehrId, { from, to }),
-      ...asked.map(({ kind, series }) => this.#columns([ofPlans, ofEhr], kind, series, query)),
+      ...asked.map(({ kind, series }) =>
+        this.#columns('where' in kind ? [ofPlans] : [ofPlans, ofEhr], kind, series, query),
+      ),
     ])
     const series = asked.flatMap(({ kind, series }, i) =>
       series.map((one, at) => {
@@ -118,12 +122,8 @@ export class Graphs {
       }),
     )
     const told = measures === undefined ? series.filter(({ total }) => total > 0) : series
-    await this.#report(
-      caller,
-      ehrId,
-      asked.map(({ kind }) => kind.collection),
-    )
-    return { axes: axesOf(this.#kinds, told), series: told, annotations }
+    await this.#report(caller, ehrId, [...new Set(asked.map(({ kind }) => kind.collection))])
+    return { axes: axesOf(kinds, told), series: told, annotations }
   }
 
   /** What is registered in a plan may be seen by those who may see the plan. */
@@ -153,12 +153,12 @@ export class Graphs {
 
   #columns(
     places: readonly object[],
-    { collection }: MeasurementKind,
+    { collection, where }: Plotted,
     series: ReadonlyArray<readonly [string, Series]>,
     { from, to }: GraphQuery,
   ): Promise<Columns> {
     const timestamp = { ...(from && { $gte: new Date(from) }), ...(to && { $lt: new Date(to) }) }
-    const within = Object.keys(timestamp).length > 0 && { timestamp }
+    const within = { ...where, ...(Object.keys(timestamp).length > 0 && { timestamp }) }
     const fields = series.map(([, { field }]) => field)
     return readColumns(
       this.#records,
@@ -187,7 +187,7 @@ function present(times: Float64Array, values: Float64Array): Points {
 }
 
 function graphSeries(
-  { path }: MeasurementKind,
+  { path }: Plotted,
   [name, { label, unit, axis, code }]: readonly [string, Series],
   points: Points,
   bands: GraphBand[],
@@ -235,7 +235,7 @@ function statsOf({ x, y: values }: Points): { stats: Stats; at: [min: number, ma
 }
 
 /** The axes of the returned series, each wide enough for all of them. */
-function axesOf(kinds: readonly MeasurementKind[], told: readonly GraphSeries[]): Axis[] {
+function axesOf(kinds: readonly Plotted[], told: readonly GraphSeries[]): Axis[] {
   return [...new Set(told.map(({ axis }) => axis))].map((id) => {
     const those = told.filter(({ axis }) => axis === id)
     const { unit, unitLabel, measure } = those[0] as GraphSeries

@@ -54,7 +54,7 @@ export class Batches {
    * @throws NotFound when the caller reaches none of the plans, or not the EHR; Forbidden when they may write none
    */
   async store(caller: Caller, ehrId: string, sent: readonly Sent[]): Promise<Outcome[]> {
-    const judged = sent.map((one) => this.#judged(ehrId, one))
+    const judged = await Promise.all(sent.map((one) => this.#judged(ehrId, one)))
     const ready = judged.flatMap((one) => ('record' in one ? [one] : []))
     const attempts = sent.flatMap((one, i) =>
       'status' in (judged[i] ?? {}) ? attempt(caller, ehrId, one, 'refused') : [],
@@ -76,9 +76,9 @@ export class Batches {
     return judged.map((one) => ('record' in one ? (stored.get(one) as Outcome) : one))
   }
 
-  #judged(ehrId: string, one: Sent): Ready | Outcome {
+  async #judged(ehrId: string, one: Sent): Promise<Ready | Outcome> {
     try {
-      const record = this.#recordsOf(one.kind).newRecord({ ehrId }, one.body)
+      const record = await this.#recordsOf(one.kind).newRecord({ ehrId }, one.body)
       return { ...one, record: record as object as Ready['record'] }
     } catch (error) {
       return refusal(error)
@@ -145,9 +145,26 @@ export class Batches {
         fresh.push(one)
         known.set(fingerprint, one.id)
       }
-      const inputs = fresh.map(({ record, id }) => ({ ...record, id }))
+      const admitted = await this.#admitted(tx, kind, fresh, outcomes)
+      const inputs = admitted.map(({ record, id }) => ({ ...record, id }))
       await store.createAll(caller, inputs as never[], into(kind, '', place), { tx })
     }
+  }
+
+  /** Those of which there are not enough yet. */
+  async #admitted(
+    tx: Transaction,
+    kind: ClassKind,
+    fresh: Ready[],
+    outcomes: Map<Ready, Outcome>,
+  ): Promise<Ready[]> {
+    const values = fresh.map(({ record, id }) => ({ ...record, id }))
+    const refusals = (await kind.admission?.(this.#records, values, tx.session)) ?? []
+    return fresh.filter((one, i) => {
+      const error = refusals[i]
+      if (error) outcomes.set(one, { status: 'refused', error })
+      return error === undefined
+    })
   }
 }
 

@@ -49,7 +49,7 @@ const HOUR_MS = 3_600_000
 const EARLIEST = Date.parse('1900-01-01T00:00:00Z')
 
 /** A clock that is wrong by some hours is borne, not one that is wrong by days. */
-function momentViolations({ timestamp }: Values): Violation[] {
+export function momentViolations({ timestamp }: Values): Violation[] {
   const at = Date.parse(String(timestamp))
   const message =
     at < EARLIEST
@@ -181,7 +181,7 @@ export function measurement(told: Measurement) {
     },
   )
   const exact = (record: Values) => exactValues({ series, quantities, ...definition }, record)
-  const companion = alertsOf({ path, thresholded, says, exact })
+  const companion = alertsOf(() => ({ path, thresholded, says, exact }))
   return { ...measured, path, specified, series, thresholded, companion, refuseChange, quantities, omh }
 }
 

@@ -1,6 +1,7 @@
 import type { Static, TObject, TProperties, TSchema } from '@sinclair/typebox'
-import type { IndexDescription } from 'mongodb'
+import type { ClientSession, IndexDescription } from 'mongodb'
 import type { Language } from '../../schemas/code-lists.ts'
+import type { ServiceError } from '../../schemas/errors.ts'
 import { namesOf } from '../../schemas/forms/fields.ts'
 import type { AnyForms, RegisteredIn } from '../../schemas/forms/forms.ts'
 import { type Check, checkOf } from '../../schemas/registry.ts'
@@ -9,6 +10,8 @@ import { type EhrHead, ehrPermissions } from '../ehrs/rights/access.ts'
 import type { Caller, Permissions } from '../store/documents/caller.ts'
 import type { ListShape } from '../store/reading/listing.ts'
 import type { Resource } from '../store/resource.ts'
+import type { Companion } from '../store/writing/companions.ts'
+import type { Records } from '../store/writing/transaction.ts'
 import type { TimelineLine } from './timeline-line.ts'
 
 /** The values of a record's fields, days and moments as ISO texts; of any type, since nothing is sure yet. */
@@ -69,6 +72,12 @@ export interface Kind extends Resource<TObject, string> {
 export interface ClassKind extends Kind, AnyForms {
   checks: { create: Check; update: Check }
   rules: Rules
+  /** Those that hold for some values, where they depend on what is kept elsewhere. */
+  rulesFor?: ((records: Definitions, values: Values) => Promise<Rules>) | undefined
+  /** What forbids new records, each by itself, that their rules let pass: there may be enough of them. */
+  admission?:
+    | ((records: Definitions, some: readonly Values[], session?: ClientSession) => Promise<Refusals>)
+    | undefined
   comparison?: Comparison | undefined
   /** How many of them one care plan, or one goal, takes. */
   most?: { of: 'carePlanId' | 'goalId'; count: number } | undefined
@@ -82,12 +91,26 @@ export interface ClassKind extends Kind, AnyForms {
   permissions(ehr: EhrHead, id: string): Permissions
 }
 
+/** What modellers have said is looked up in these. */
+export type Definitions = Pick<Records, 'db' | 'definitions'>
+
+/** What forbids each of several; undefined: nothing. */
+export type Refusals = (ServiceError | undefined)[]
+
+/** A kind with the rules that hold for these values. */
+export async function ruledFor(records: Definitions, kind: ClassKind, values: Values): Promise<ClassKind> {
+  return kind.rulesFor ? { ...kind, rules: await kind.rulesFor(records, values) } : kind
+}
+
 type Lists<S extends TObject> = Record<string, ListShape<Static<S>>>
 
 interface Options<S extends TObject, L extends Lists<S>> {
   words: Kind['words']
   /** What the fields cannot say. */
   rules?: Rules
+  rulesFor?: ClassKind['rulesFor']
+  admission?: ClassKind['admission']
+  companion?: Companion
   /** Every list there is, each with an index of its own. */
   lists: L
   /** Fields by which clients of the class family find and sort what they may read, beside those of the lists. */

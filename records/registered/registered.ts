@@ -3,6 +3,7 @@ import type { IndexDescription } from 'mongodb'
 import { fromPath, namesOf } from '../../schemas/forms/fields.ts'
 import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
+import { documentsOf } from '../store/documents/database.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf, PageQuery } from '../store/reading/listing.ts'
 import type { Resource } from '../store/resource.ts'
@@ -10,8 +11,8 @@ import { type PastChange, Store } from '../store/store.ts'
 import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
 import { crowding, holdersIn, into, type Place, placed, takeTurn } from './into.ts'
-import type { ClassKind } from './kind.ts'
-import { auditingRefusal, refuseViolations } from './refusals/refusals.ts'
+import { type ClassKind, ruledFor } from './kind.ts'
+import { auditingRefusal, refuseViolations, requireAdmission } from './refusals/refusals.ts'
 import { validChange, validNew } from './rules.ts'
 
 /** The id, and where the path says that it belongs: all must be true. */
@@ -154,17 +155,19 @@ export class Registered<S extends TObject, L extends string> {
     tx?: Transaction,
   ): Promise<Saved<Static<S>>> {
     const kind = this.kind as unknown as ClassKind
-    const record = this.newRecord(place, body)
-    if (!kind.most) return this.store.create(caller, record, into(kind, id, record), { id, tx })
+    const record = await this.newRecord(place, body)
+    if (!kind.most && !kind.admission)
+      return this.store.create(caller, record, into(kind, id, record), { id, tx })
     const work = (tx: Transaction) => this.#createLimited(tx, caller, record, id)
     return tx ? work(tx) : inTransaction(this.#records, work)
   }
 
   /** What a body makes, with all that follows from it. @throws RuleViolated */
-  newRecord(place: Place, body: object): Static<S> & Place {
-    const kind = this.kind as unknown as ClassKind
-    const status = namesOf(kind.fields, 'status').map((name) => [name, 'ACTIVE'])
-    const input = { ...withDefaults(kind.fields, body), ...Object.fromEntries(status), ...place }
+  async newRecord(place: Place, body: object): Promise<Static<S> & Place> {
+    const { fields } = this.kind
+    const status = namesOf(fields, 'status').map((name) => [name, 'ACTIVE'])
+    const input = { ...withDefaults(fields, body), ...Object.fromEntries(status), ...place }
+    const kind = await ruledFor(this.#records, this.kind as unknown as ClassKind, input)
     return validNew(kind, input) as Static<S> & Place
   }
 
@@ -180,6 +183,7 @@ export class Registered<S extends TObject, L extends string> {
     const find = holdersIn(this.#records, tx.session)
     const { permissions } = await placed(find, caller, kind, id, record)
     refuseViolations(await crowding(this.#records, kind, { ...record, id }, tx.session))
+    await requireAdmission(this.#records, kind, { ...record, id }, tx.session)
     return this.store.create(caller, record, permissions, { tx, id })
   }
 
@@ -190,16 +194,23 @@ export class Registered<S extends TObject, L extends string> {
   }
 
   /** @throws as replace */
-  protected change(
+  protected async change(
     caller: Caller,
     key: Key,
     change: (now: Saved<Static<S>>) => object,
     { expected, tx }: Writing,
   ): Promise<Saved<Static<S>>> {
-    return this.store.update(caller, storeKey(key), (now) => this.validated(caller, now, change(now)), {
-      expected,
-      tx,
-    })
+    const kind = await this.#ruled(key)
+    const next = (now: Saved<Static<S>>) => this.validated(caller, now, change(now), kind)
+    return this.store.update(caller, storeKey(key), next, { expected, tx })
+  }
+
+  /** The kind with the rules that hold for one of its records; what decides about them stays as it was made. */
+  async #ruled({ id }: Key): Promise<ClassKind> {
+    const kind = this.kind as unknown as ClassKind
+    if (!kind.rulesFor) return kind
+    const found = await documentsOf(this.#records, kind.collection).findOne({ _id: id })
+    return found ? ruledFor(this.#records, kind, found) : kind
   }
 
   /** @throws NotFound; Forbidden; PreconditionFailed */
@@ -213,16 +224,22 @@ export class Registered<S extends TObject, L extends string> {
   }
 
   /** Brings back what a former version said. @throws as replace; NotFound for a version that is not known */
-  restore(caller: Caller, key: Key, version: number, { expected }: Writing): Promise<Saved<Static<S>>> {
+  async restore(caller: Caller, key: Key, version: number, { expected }: Writing): Promise<Saved<Static<S>>> {
+    const kind = await this.#ruled(key)
     const rule = (now: Saved<Static<S>>, former: Saved<Static<S>>) =>
-      this.validated(caller, now, { ...(former as object), ...this.#staying(now) })
+      this.validated(caller, now, { ...(former as object), ...this.#staying(now) }, kind)
     return this.store.restore(caller, storeKey(key), version, rule, { expected })
   }
 
   /** What becomes of a record, with what follows from it. @throws RuleViolated */
-  protected validated(caller: Caller, now: Saved<Static<S>>, next: object): Static<S> {
-    refuseViolations(this.kind.reserved?.(caller, now as Body, next as Body) ?? [])
-    return validChange(this.kind as never, now as object, set(next)) as Static<S>
+  protected validated(
+    caller: Caller,
+    now: Saved<Static<S>>,
+    next: object,
+    kind = this.kind as unknown as ClassKind,
+  ): Static<S> {
+    refuseViolations(kind.reserved?.(caller, now as Body, next as Body) ?? [])
+    return validChange(kind, now as object, set(next)) as Static<S>
   }
 
   /** What no replacement has to repeat. */

@@ -2,6 +2,7 @@ import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { DataType, DeviceType, EventType } from '../../schemas/data-types.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/violation.ts'
 import { refuseViolations } from '../registered/refusals/refusals.ts'
 import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
@@ -10,7 +11,7 @@ import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
 import { Store } from '../store/store.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
-import { collectionOf, forgetType, type TypeFamily } from './known-types.ts'
+import { collectionOf, forgetType, knownType, type TypeFamily } from './known-types.ts'
 import { type TypeBody, typeViolations } from './type-rules.ts'
 import { usualTypes } from './usual/usual-types.ts'
 
@@ -36,11 +37,14 @@ const asService: Caller = {
 export class Types {
   readonly #records: Records
   readonly #family: TypeFamily
+  readonly #reserved: readonly string[]
   readonly #store
 
-  constructor(records: Records, family: TypeFamily) {
+  /** @param reserved names that mean something else where types are named */
+  constructor(records: Records, family: TypeFamily, reserved: readonly string[] = []) {
     this.#records = records
     this.#family = family
+    this.#reserved = reserved
     this.#store = new Store(records, {
       collection: collectionOf(family),
       schema: FORMS[family].record,
@@ -70,6 +74,12 @@ export class Types {
     return this.#store.list(caller, 'byName', { where: {}, ...page })
   }
 
+  /** Those of these names that there are. */
+  async known(names: readonly string[]): Promise<string[]> {
+    const types = await Promise.all(names.map((name) => knownType(this.#records, this.#family, name)))
+    return types.flatMap((type) => type?.type ?? [])
+  }
+
   /** @param version a former one @throws NotFound */
   async get(caller: Caller, name: string, version?: number): Promise<StoredType> {
     const now = await this.#store.get(caller, { id: name })
@@ -84,8 +94,8 @@ export class Types {
    * @throws RuleViolated; Conflict when there is one of that name
    */
   async add(caller: Caller, body: TypeBody, again: boolean): Promise<StoredType> {
-    refuseViolations(typeViolations(this.#family, body))
     const id = body.type
+    refuseViolations([...typeViolations(this.#family, body), ...this.#nameViolations(id)])
     const create = async (tx: Transaction) => {
       await this.#requireRoom()
       return this.#store.create(caller, this.#kept(body), PERMISSIONS, { tx, id })
@@ -123,6 +133,11 @@ export class Types {
       await this.#store.remove(caller, { id: name }, { tx, expected })
     })
     forgetType(this.#records, this.#family, name)
+  }
+
+  #nameViolations(path: string): Violation[] {
+    if (!this.#reserved.includes(path)) return []
+    return [{ path: 'type', code: 'reserved', message: 'is the name of a kind of measurement' }]
   }
 
   #kept(body: TypeBody): Static<Record> {

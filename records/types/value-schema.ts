@@ -61,7 +61,7 @@ export function schemaViolations(schema: Schema): Violation[] {
 }
 
 /** What checks a value by a schema that has no violations; all violations at once. */
-function checkOfSchema(schema: Schema): Check {
+export function checkOfSchema(schema: Schema): Check {
   const validate = ajv.compile(schema)
   // It would be kept for ever.
   ajv.removeSchema(schema)

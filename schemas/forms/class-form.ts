@@ -44,10 +44,13 @@ export function classForms({ name, description, place, fields, examples }: About
     }),
     update: Type.Object(update, {
       ...options(`${name}Update`, `What may change: ${description}`),
-      ...(exampleBodies.length > 0 && { examples: exampleBodies }),
+      ...(exampleBodies.length > 0 && { examples: exampleBodies.map((one) => within(update, one)) }),
     }),
   }
 }
+
+const within = (properties: TProperties, values: object) =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => name in properties))
 
 const options = ($id: string, description: string) => ({ $id, description, additionalProperties: false })
 

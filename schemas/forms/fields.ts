@@ -62,7 +62,10 @@ export const isMoment = ({ format }: TSchema): boolean => format === 'date' || f
 
 const IN_PATH = Symbol('its name in the path family')
 
-/** A field that the path family calls otherwise: every record has something else under that name. */
+/**
+ * A field that the path family calls otherwise: every record has something else under that name; or the name is that of
+ * several fields, since a class has one for each type that a value may be of, of which a record has one.
+ */
 export const inPathAs = <S extends TSchema>(name: string, schema: S): S => ({ ...schema, [IN_PATH]: name })
 
 /** What the path family calls a field. */
@@ -81,8 +84,27 @@ export function toPath(fields: TProperties): <V extends object>(values: V) => V 
   }
 }
 
-/** The way back. */
+const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
+  number: (value) => typeof value === 'number',
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  array: Array.isArray,
+}
+
+const isOfType = ({ type }: TSchema, value: unknown): boolean => TYPES[type]?.(value) ?? false
+
+/** The way back: of several fields that share a name the one whose type the value has, else the last one. */
 export function fromPath(fields: TProperties, values: object): Record<string, unknown> {
-  const names = new Map(Object.keys(fields).map((name) => [pathName(fields, name), name]))
-  return Object.fromEntries(Object.entries(values).map(([name, value]) => [names.get(name) ?? name, value]))
+  const byPath = new Map<string, string[]>()
+  for (const name of Object.keys(fields)) {
+    const inPath = pathName(fields, name)
+    byPath.set(inPath, [...(byPath.get(inPath) ?? []), name])
+  }
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => {
+      const named = byPath.get(name) ?? [name]
+      const field = named.length > 1 && named.find((one) => isOfType(fields[one] as TSchema, value))
+      return [field || (named.at(-1) as string), value]
+    }),
+  )
 }

@@ -10,7 +10,7 @@ import {
 } from '@sinclair/typebox'
 import { closed, id } from '../common.ts'
 import { nullable } from '../nullable.ts'
-import { type Marked, toPath, type Without, without } from './fields.ts'
+import { type Marked, pathName, toPath, type Without, without } from './fields.ts'
 
 type OrNull<P> = {
   [K in keyof P]: P[K] extends TOptional<infer S extends TSchema> ? TUnsafe<Static<S> | null> : P[K]
@@ -88,7 +88,7 @@ export function pathForms<L extends TProperties, P extends TProperties>({
   examples,
 }: About<L, P>): PathForms<L, P> {
   const inPath = toPath(own)
-  const fields = inPath(own)
+  const fields = { ...inPath(own), ...ofAnyType(own) }
   const ownId = { ...id(`the ${noun}`), examples: [example] }
   const inBody: TProperties = mapped(fields, (schema, field) =>
     requiredInPath.includes(field) ? required(schema) : schema,
@@ -113,6 +113,18 @@ export function pathForms<L extends TProperties, P extends TProperties>({
     body: { ...closed(`${name}Body`, `A new ${noun}`, bodyForm(given)), ...exampleBodies },
     replacement: { ...closed(`${name}Replacement`, replaces, replacement), ...exampleBodies },
   } as unknown as PathForms<L, P>
+}
+
+/** The names that several fields share: a value under one may be of any of their types. */
+function ofAnyType(own: TProperties): TProperties {
+  const names = Object.keys(own).map((name) => pathName(own, name))
+  const shared = new Set(names.filter((name, i) => names.indexOf(name) < i))
+  return Object.fromEntries(
+    [...shared].map((name) => {
+      const { description = '', examples } = own[name] as TSchema
+      return [name, Type.Optional(Type.Unknown({ description, examples }))]
+    }),
+  )
 }
 
 /** What a replacement need not repeat. */

@@ -29,6 +29,10 @@ const wrongFor = (member: TSchema): unknown =>
 const accepts = (member: TSchema, type: string): boolean =>
   [member.type].flat().includes(type) || (member.anyOf ?? []).some((one: TSchema) => accepts(one, type))
 
+/** What is judged by the type of data that the body names. */
+const isOfAnyType = ({ type, anyOf, enum: values }: TSchema): boolean =>
+  type === undefined && anyOf === undefined && values === undefined
+
 /** What every operation refuses before it does anything; hence no service stands behind it here. */
 describe('every operation', () => {
   let sample: Sample
@@ -134,6 +138,7 @@ describe('every operation', () => {
         assert.equal(long.status, 400)
       })
       for (const [name, member] of Object.entries<TSchema>(schema.properties ?? {})) {
+        if (isOfAnyType(member)) continue
         it(`refuses a ${name} of a wrong type`, async () => {
           await refusedBody(operation, { ...example, [name]: wrongFor(member) }, 'wrong type')
           if (accepts(member, 'string'))

@@ -12,7 +12,7 @@ interface Node {
 /** Every object schema in a schema, the ones that are open on purpose left out. */
 function* objectsIn(schema: Node, path: string): Generator<[string, Node]> {
   if (schema.type !== 'object') return
-  if (!/\.(payload|data)$/.test(path)) yield [path, schema]
+  if (!/\.(payload|data|valueObject)$/.test(path)) yield [path, schema]
   for (const [name, property] of Object.entries(schema.properties ?? {}))
     yield* objectsIn(property, `${path}.${name}`)
 }

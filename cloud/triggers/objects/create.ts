@@ -1,14 +1,15 @@
 import Parse from 'parse/node'
 import { beginEhr } from '../../../records/ehrs/beginning/beginning.ts'
 import { crowding, placed } from '../../../records/registered/into.ts'
-import type { ClassKind, Values } from '../../../records/registered/kind.ts'
-import { refuseViolations } from '../../../records/registered/refusals/refusals.ts'
+import { type ClassKind, ruledFor, type Values } from '../../../records/registered/kind.ts'
+import { refuseViolations, requireAdmission } from '../../../records/registered/refusals/refusals.ts'
 import { createFaults, derivedOf } from '../../../records/registered/rules.ts'
 import type { Caller, Permissions } from '../../../records/store/documents/caller.ts'
 import { together } from '../../../records/store/documents/database.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
+import { fieldForm } from '../../../schemas/forms/class-form.ts'
 import { namesOf } from '../../../schemas/forms/fields.ts'
 import { callerOf, forgetRoles } from '../../request/caller.ts'
 import { inParse, refuseFaults } from '../../request/refusals.ts'
@@ -27,11 +28,12 @@ interface Placed {
 }
 
 /** Judges a new object, finds out where it belongs and gives it what the service sets. */
-export async function beforeCreate(family: Family, kind: ClassKind, request: Request): Promise<void> {
+export async function beforeCreate(family: Family, plain: ClassKind, request: Request): Promise<void> {
   const { object } = request
   dropAcl(object)
   const values = valuesOf(object)
   for (const name of object.dirtyKeys()) if (!(name in values)) object.revert(name)
+  const kind = await inParse(() => ruledFor(family.records, plain, values))
   refuseFaults(createFaults(kind, values))
   const caller = await callerOf(request)
   // Before it exists: roles, history and audit name it.
@@ -65,6 +67,7 @@ async function placeOf(
   return inParse(async () => {
     const place = await placed(find, caller, kind, id, { ehrId, carePlanId, goalId })
     refuseViolations(await crowding(records, kind, { carePlanId, goalId }))
+    await requireAdmission(records, kind, { ...fieldForm(kind.fields, values), ehrId: place.ehrId, id })
     return place
   })
 }

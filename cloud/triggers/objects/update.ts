@@ -1,12 +1,12 @@
 import type Parse from 'parse/node'
 import { closeObject } from '../../../records/care-plans/close-object.ts'
-import type { ClassKind } from '../../../records/registered/kind.ts'
+import { type ClassKind, ruledFor } from '../../../records/registered/kind.ts'
 import { alreadyClosed, derivedNames, derivedOf, updateFaults } from '../../../records/registered/rules.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
 import { namesOf } from '../../../schemas/forms/fields.ts'
 import { callerOf } from '../../request/caller.ts'
-import { invalid, refuseChange, refuseFaults } from '../../request/refusals.ts'
+import { inParse, invalid, refuseChange, refuseFaults } from '../../request/refusals.ts'
 import { attributesOf, changedProperties, dropAcl, permissionsOf, valuesOf } from './attributes.ts'
 import { joinCompanion, recordOf } from './companion-writes.ts'
 import type { Family } from './family.ts'
@@ -14,14 +14,15 @@ import type { Family } from './family.ts'
 type Request = Parse.Cloud.BeforeSaveRequest
 
 /** Judges an update and the object that it makes. Parse has made sure that the caller may write it. */
-export async function beforeUpdate(family: Family, kind: ClassKind, request: Request): Promise<void> {
+export async function beforeUpdate(family: Family, plain: ClassKind, request: Request): Promise<void> {
   const { records, announce } = family
   const { object } = request
   const stored = request.original ? valuesOf(request.original) : {}
-  refuseChange(kind, stored)
+  refuseChange(plain, stored)
   dropAcl(object)
   const changed = changedProperties(object, stored)
   const values = valuesOf(object)
+  const kind = await inParse(() => ruledFor(records, plain, stored))
   refuseFaults(updateFaults(kind, values, changed))
   writeTogether(kind, object, values, changed)
   const caller = await callerOf(request)

@@ -19,7 +19,7 @@ import {
 import { PlanThresholds } from './plan-thresholds.ts'
 
 /** What of a kind of measurement its alerts tell. */
-interface Alerted {
+export interface Alerted {
   path: string
   thresholded: Thresholded
   says(record: Values): Said
@@ -36,11 +36,11 @@ type Alert = Pick<EventRecord, 'type' | 'title' | 'start' | 'severity' | 'data'>
 const format = parseFormat(Event.schema)
 
 /**
- * The alerts of a kind of measurement: for each that lies outside of its plan's thresholds an Event, under the
+ * The alerts of measurements, each of some kind: for each that lies outside of its plan's thresholds an Event, under the
  * measurement's id. It is corrected and removed with it, see docs/decisions/alerts.md.
  */
-export function alertsOf(kind: Alerted): Companion {
-  const told = (record: Measured | null) => record && [record.timestamp, kind.exact(record)]
+export function alertsOf(kindOf: (record: Values) => Alerted): Companion {
+  const told = (record: Measured | null) => record && [record.timestamp, kindOf(record).exact(record)]
   return {
     rules: PlanThresholds.collection,
     writesFor(caller, written) {
@@ -56,7 +56,7 @@ export function alertsOf(kind: Alerted): Companion {
           holderId: record.carePlanId,
           isNew: before === null,
           decide(found, rules, at) {
-            const alert = after && alertOf(kind, after, rules)
+            const alert = after && alertOf(kindOf(after), after, rules)
             return follows(caller, permissions, record, { found, alert, removed: after === null, at })
           },
         },

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { type PersonUpdate, personFields } from '../../../schemas/person.ts'
+import { type PersonUpdate, userFields } from '../../../schemas/person.ts'
 import { usersOf } from '../../accounts/user/user.ts'
 import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
@@ -13,9 +13,9 @@ import { wasRemoved } from '../owner/ledger.ts'
 import { normalised } from '../owner/normalise.ts'
 import { asService, sharedByConnection } from '../owner/owner.ts'
 
-const fields = Type.Object(personFields)
+const fields = Type.Object(userFields)
 const StoredPerson = Type.Object({
-  ...personFields,
+  ...userFields,
   /** Whether there is a picture: with it the person's version changes. */
   picture: Type.Boolean(),
 })
@@ -80,6 +80,13 @@ export class Persons {
       .find({ _id: { $in: [...new Set(mvUids)] } }, { projection: { name: 1 } })
       .toArray()
     return new Map(found.map(({ _id, name }) => [_id, name.displayName]))
+  }
+
+  /** By whose clocks the days of a user begin. */
+  async timeZoneOf(mvUid: string): Promise<string | undefined> {
+    const persons = this.#records.db.collection<{ _id: string; timeZone?: string | null }>(collections.person)
+    const found = await persons.findOne({ _id: mvUid }, { projection: { timeZone: 1 } })
+    return found?.timeZone ?? undefined
   }
 
   /**

@@ -25,8 +25,10 @@ const full = {
   name: fullName,
   nationality: 'NL',
   note: '<p>Left-handed</p>',
+  timeZone: 'Europe/Amsterdam',
 }
-const nothing = { birthDate: null, gender: null, language: null, nationality: null, note: null }
+const unknown = { birthDate: null, gender: null, language: null }
+const nothing = { ...unknown, nationality: null, note: null, timeZone: null }
 
 /** The history of somebody's profile, or of the person alone; the newest first. */
 const changesOf = ({ mvUid }: Owner, of = 'profile.persons') =>

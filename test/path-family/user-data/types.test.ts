@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
+import { newHolder, newPerson, type Person } from '../../harness/people/people.ts'
+
+type Shown = Record<string, unknown>
+
+describe('types of data', () => {
+  let modeller: Person
+  let reader: Person
+  before(async () => {
+    ;[modeller, reader] = await Promise.all([newHolder('modeller'), newPerson()])
+  })
+
+  const newName = () => `t-${randomUUID()}`
+  const at = (family: string, type?: string) => `/data/type/${family}${type === undefined ? '' : `/${type}`}`
+  const dataType = (more: object = {}) => ({
+    ...{ type: newName(), name: 'Peak flow at home', schema: { type: 'number' }, unit: 'L/min' },
+    ...more,
+  })
+  const add = (body: object, family = 'data', who = modeller) => who.call('POST', at(family), body)
+
+  it('come with the service, a dozen of those that are usual', async () => {
+    const { items } = ok(await reader.call('GET', `${at('data')}?limit=1000`))
+    const usual = items.map(({ type }: Shown) => type)
+    for (const type of ['steps', 'sleep', 'activity', 'pain', 'mood', 'peakflow', 'inr', 'waist'])
+      assert.ok(usual.includes(type), type)
+    assert.ok(usual.length >= 12)
+    const steps = ok(await reader.call('GET', at('data', 'steps')))
+    const { createdAt, updatedAt, used, ...told } = steps
+    assert.deepEqual(told, {
+      type: 'steps',
+      name: 'Steps',
+      description: null,
+      codes: [{ system: 'http://loinc.org', code: '55423-8' }],
+      texts: { nl: { name: 'Stappen' } },
+      schema: { type: 'integer', minimum: 0, maximum: 200_000 },
+      unit: '{steps}',
+      ranges: { warn: { min: 0, max: 50_000 } },
+      deviceTypes: [],
+      perDay: 288,
+      retired: false,
+      version: 1,
+    })
+    for (const family of ['event', 'device'])
+      assert.ok(ok(await reader.call('GET', at(family))).items.length >= 3, family)
+    refused(await modeller.call('DELETE', at('data', 'steps')), 409, 'conflict')
+  })
+
+  for (const [family, body] of [
+    ['data', { name: 'Peak flow', schema: { type: 'number' }, unit: 'L/min', perDay: 4 }],
+    ['event', { name: 'Dizziness', schema: { type: 'object' }, severity: 'LOW' }],
+    ['device', { name: 'Watch', manufacturer: 'Example', model: 'W1', dataTypes: ['steps'] }],
+  ] as const)
+    it(`of ${family} are made, replaced and deleted by modellers, and read by everybody who is logged in`, async () => {
+      const sent = { ...body, type: newName() }
+      refused(await add(sent, family, reader), 403, 'forbidden')
+      const added = await add(sent, family)
+      const made = ok(added, 201)
+      for (const [name, value] of Object.entries(sent)) assert.deepEqual(made[name], value, name)
+      assert.equal(added.headers.get('location'), at(family, sent.type))
+      assert.equal(added.etag, '"1"')
+      refused(await add(sent, family), 409, 'conflict')
+      refused(await reader.call('PUT', at(family, sent.type), sent), 403, 'forbidden')
+      const change = { ...sent, name: 'Another', texts: { nl: { name: 'Een andere' } } }
+      const put = (ifMatch: string) =>
+        modeller.call('PUT', at(family, sent.type), change, { 'if-match': ifMatch })
+      assert.equal(ok(await put('"1"')).version, 2)
+      refused(await put('"1"'), 412, 'precondition-failed')
+      refused(await modeller.call('PUT', at(family, 'other'), sent), 400, 'id-mismatch')
+      const read = async (query: string) => ok(await reader.call('GET', at(family, sent.type) + query)).name
+      assert.deepEqual(
+        [await read(''), await read('?version=1'), await read('?version=2')],
+        ['Another', body.name, 'Another'],
+      )
+      refused(await reader.call('GET', `${at(family, sent.type)}?version=3`), 404, 'not-found')
+      refused(await reader.call('DELETE', at(family, sent.type)), 403, 'forbidden')
+      ok(await modeller.call('DELETE', at(family, sent.type)), 204)
+      refused(await reader.call('GET', at(family, sent.type)), 404, 'not-found')
+    })
+
+  it('are there once, however many make one at the same time, and under one Idempotency-Key', async () => {
+    const body = dataType()
+    const twice = await Promise.all([add(body), add(body)])
+    assert.deepEqual(twice.map(({ status }) => status).sort(), [201, 409])
+    const other = dataType()
+    const key = { 'idempotency-key': randomUUID() }
+    for (let i = 0; i < 2; i++) ok(await modeller.call('POST', at('data'), other, key), 201)
+  })
+
+  it('keep their unit, and bound values only where these are numbers', async () => {
+    const body = dataType()
+    ok(await add(body), 201)
+    const litres = { ...body, unit: 'L' }
+    assert.deepEqual(
+      refusedAt(await modeller.call('PUT', at('data', body.type), litres), 422, 'rule-violated'),
+      ['body.unit'],
+    )
+    const text = dataType({ schema: { type: 'string' }, ranges: { hard: { min: 1 } } })
+    assert.deepEqual(refusedAt(await add(text), 422, 'rule-violated'), ['body.unit', 'body.ranges'])
+    const crossed = dataType({ ranges: { hard: { min: 2, max: 1 }, warn: { min: 3, max: 2 } } })
+    assert.deepEqual(refusedAt(await add(crossed), 422, 'rule-violated'), [
+      'body.ranges.hard',
+      'body.ranges.warn',
+    ])
+    const event = { type: newName(), name: 'x', schema: { type: 'string' } }
+    assert.deepEqual(refusedAt(await add(event, 'event'), 422, 'rule-violated'), ['body.schema.type'])
+  })
+
+  it('have no name that leads elsewhere', async () => {
+    const names = ['__proto__', 'constructor.x', '../x', 'x'.repeat(1000), 'Steps', '', 'a b', 'é', 1, null]
+    for (const type of names)
+      assert.deepEqual(refusedAt(await add(dataType({ type })), 400, 'invalid-input'), ['body.type'])
+    for (const type of ['__proto__', 'X', 'a'.repeat(65)])
+      refused(await reader.call('GET', at('data', type)), 400, 'invalid-input')
+    for (const type of ['constructor', 'tostring'])
+      refused(await reader.call('GET', at('data', type)), 404, 'not-found')
+  })
+
+  const doubled = Object.fromEntries(
+    Array.from({ length: 30 }, (_, i) => [`d${i}`, { allOf: Array(2).fill({ $ref: `#/$defs/d${i + 1}` }) }]),
+  )
+  const refusedSchemas: [what: string, schema: unknown, path: string][] = [
+    ['refers to itself', { $ref: '#' }, 'schema.$ref'],
+    [
+      'refers to itself by a definition',
+      { $defs: { a: { properties: { b: { $ref: '#/$defs/a' } }, type: 'object' } }, $ref: '#/$defs/a' },
+      'schema.$defs',
+    ],
+    ['grows by references', { $defs: { ...doubled, d30: {} }, $ref: '#/$defs/d0' }, 'schema'],
+    ['refers to another place', { $ref: 'https://example.org/schema.json' }, 'schema.$ref'],
+    ['refers to what is not there', { $ref: '#/$defs/toString' }, 'schema.$ref'],
+    ['has a name of its own', { $id: 'https://example.org/', type: 'number' }, 'schema.$id'],
+    ['is of another dialect', { $schema: 'http://json-schema.org/draft-07/schema#' }, 'schema.$schema'],
+    ['has 10,000 choices', { enum: Array.from({ length: 10_000 }, (_, i) => i) }, 'schema.enum'],
+    ['has a pattern with look-around', { type: 'string', pattern: '(?=a)a' }, 'schema.pattern'],
+    ['has a pattern with a back-reference', { type: 'string', pattern: '(a+)\\1' }, 'schema.pattern'],
+    ['has a pattern that grows', { type: 'string', pattern: '((a{1000}){1000}){1000}' }, 'schema.pattern'],
+    [
+      'has such a name of properties',
+      { type: 'object', patternProperties: { '(?!a)': {} } },
+      'schema.patternProperties',
+    ],
+    ['has a format of others', { type: 'string', format: 'regex' }, 'schema.format'],
+    ['has a keyword that nobody knows', { type: 'number', minimun: 1 }, 'schema.minimun'],
+    ['has a keyword of another type', { type: 'number', minLength: 1 }, 'schema'],
+    ['has a keyword with a wrong value', { type: 'number', minimum: '1' }, 'schema.minimum'],
+    ['has a type that is none', { type: 'float' }, 'schema.type'],
+    ['has 101 subschemas', { anyOf: Array(101).fill({ type: 'number' }) }, 'schema'],
+    ['is larger than 64 KB', { type: 'string', description: 'x'.repeat(65_536) }, 'schema'],
+  ]
+  for (const [what, schema, path] of refusedSchemas)
+    it(`have no schema that ${what}`, async () => {
+      const body = dataType({ schema })
+      delete (body as { unit?: string }).unit
+      const places = refusedAt(await add(body), 422, 'rule-violated')
+      assert.ok(
+        places.every((place) => place.startsWith('body.schema')) && places.includes(`body.${path}`),
+        String(places),
+      )
+      refused(await reader.call('GET', at('data', body.type)), 404, 'not-found')
+    })
+
+  it('have a schema that is an object', async () => {
+    for (const schema of [false, true, null, [], 'x', 1])
+      assert.deepEqual(refusedAt(await add(dataType({ schema })), 400, 'invalid-input'), ['body.schema'])
+  })
+
+  it('may have a pattern that another engine would run for ever', async () => {
+    const body = dataType({ schema: { type: 'string', pattern: '^(a+)+$' }, unit: undefined })
+    ok(await add(body), 201)
+  })
+})
