@@ -24,7 +24,11 @@ const ofArchetype = {
   templates,
 }
 
-export const ArchetypeHead = closed('ArchetypeHead', 'An archetype that templates are made of', ofArchetype)
+export const ArchetypeHead = closed(
+  'ArchetypeHead',
+  'An archetype: templates are made of it, or it is stored in ADL',
+  ofArchetype,
+)
 
 const code = Type.Object(
   { code: text('The code', 'at0005'), text: text('What it means', 'Left arm') },
@@ -44,10 +48,10 @@ export interface ArchetypeNode {
 }
 
 /** The tree is as deep as the archetype, so its nodes are described in prose. */
-const tree = Type.Unsafe<ArchetypeNode>({
-  type: 'object',
+const tree = Type.Unsafe<ArchetypeNode | null>({
+  type: ['object', 'null'],
   description:
-    'The node at its root: `node_id`, `name`, `rm_type`, `occurrences`, `data_types`, `codes` and its `children`, which are such nodes. A node with an `archetype_id` is the root of that archetype',
+    'The node at its root: `node_id`, `name`, `rm_type`, `occurrences`, `data_types`, `codes` and its `children`, which are such nodes. A node with an `archetype_id` is the root of that archetype. null: no template has it',
   examples: [
     {
       node_id: 'at0004',

@@ -24,6 +24,8 @@ import { Queries } from '../records/openehr/aql/queries.ts'
 import { StoredQueries } from '../records/openehr/aql/stored-queries.ts'
 import { Compositions } from '../records/openehr/compositions/compositions.ts'
 import { EhrStatuses } from '../records/openehr/ehr-status/ehr-statuses.ts'
+import { ownTemplates } from '../records/openehr/measured/own-template.ts'
+import { Archetypes } from '../records/openehr/templates/kept-archetypes.ts'
 import { Templates } from '../records/openehr/templates/kept-templates.ts'
 import { ledger } from '../records/profiles/owner/ledger.ts'
 import { Profiles } from '../records/profiles/profiles.ts'
@@ -61,6 +63,7 @@ export interface RecordServices {
     | 'devices'
     | 'textPacks'
     | 'templates'
+    | 'archetypes'
     | 'compositions'
     | 'queries'
     | 'storedQueries'
@@ -119,6 +122,7 @@ export async function openRecords(
   const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()])
   for (const family of Object.values(types)) await family.addUsual()
+  await openehr.templates.addUsual(ownTemplates(MEASUREMENTS))
   const running = await startRunning(records, underWay, carePlans, log)
   const close = async () => {
     await running.end()
@@ -177,7 +181,8 @@ const openTypes = (records: Records) => ({
 function openEhr(records: Records, ehrs: Ehrs) {
   const templates = new Templates(records)
   return {
-    ...{ templates, compositions: new Compositions(records, templates, MEASUREMENTS) },
+    ...{ templates, archetypes: new Archetypes(records, templates) },
+    compositions: new Compositions(records, templates, MEASUREMENTS),
     ehrStatuses: new EhrStatuses(records, ehrs),
     storedQueries: new StoredQueries(records),
   }

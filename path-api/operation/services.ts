@@ -22,6 +22,7 @@ import type { Queries } from '../../records/openehr/aql/queries.ts'
 import type { StoredQueries } from '../../records/openehr/aql/stored-queries.ts'
 import type { Compositions } from '../../records/openehr/compositions/compositions.ts'
 import type { EhrStatuses } from '../../records/openehr/ehr-status/ehr-statuses.ts'
+import type { Archetypes } from '../../records/openehr/templates/kept-archetypes.ts'
 import type { Templates } from '../../records/openehr/templates/kept-templates.ts'
 import type { Profiles } from '../../records/profiles/profiles.ts'
 import type { TextPacks } from '../../records/questionnaires/text-packs.ts'
@@ -92,8 +93,10 @@ export interface Services {
   queries: Queries
   /** Those that are kept for everybody. */
   storedQueries: StoredQueries
-  /** The operational templates, and the archetypes that they are made of. */
+  /** The operational templates. */
   templates: Templates
+  /** The archetypes that they are made of, and others in ADL. */
+  archetypes: Archetypes
   /** The texts of the questionnaires. */
   textPacks: TextPacks
   reactions: KnownRecords<typeof AdverseReaction.schema, 'ofEhr'>

@@ -4,7 +4,6 @@ import { flatOf } from '../../records/openehr/examples/flat.ts'
 import type { RmObject } from '../../records/openehr/rm/canonical.ts'
 import { xmlOf } from '../../records/openehr/rm/in-xml.ts'
 import { webTemplateOf } from '../../records/openehr/templates/web-template.ts'
-import { ServiceError } from '../../schemas/errors.ts'
 import { ArchetypeHead, ArchetypeResource, TemplateHead } from '../../schemas/template.ts'
 import { answer } from '../answer/answer.ts'
 import { raw } from '../answer/media.ts'
@@ -165,40 +164,91 @@ const archetypeOf = ({
   templates,
 })
 
+const archetypePath = '/med/knowledge/archetype'
+const oneArchetype = `${archetypePath}/{id}` as const
+const archetypeParams = {
+  id: Type.String({
+    pattern: '^[A-Za-z0-9_.:-]{1,200}$',
+    description: 'Id of the archetype',
+    examples: ['openEHR-EHR-OBSERVATION.blood_pressure.v2'],
+  }),
+}
+const adl = raw('text/plain')
+
 export const archetypes = [
   array({
     id: 'listArchetypes',
-    path: '/med/knowledge/archetype',
-    summary: 'List the archetypes that the templates are made of',
+    path: archetypePath,
+    summary: 'List the archetypes that the templates are made of, and those in ADL',
     source,
     access: 'user',
     item: ArchetypeHead,
-    handle: async ({ page }, { caller, templates }) =>
-      pageAs(await templates.archetypes(caller, page), archetypeOf),
+    handle: async ({ page }, { caller, archetypes }) =>
+      pageAs(await archetypes.list(caller, page), archetypeOf),
+  }),
+  operation({
+    id: 'addArchetype',
+    method: 'post',
+    path: archetypePath,
+    summary: 'Store an archetype in ADL 1.4',
+    description:
+      'It is kept as it comes; its nodes are shown as templates have them. One that is stored is not replaced.',
+    source: 'archetypes of modellers',
+    extra: true,
+    access: 'modeller',
+    body: adl,
+    limits: { bytes: 1024 * 1024 },
+    reply: [201, ArchetypeHead, 'versioned'],
+    errors: ['Conflict'],
+    handle: async ({ body }, { caller, archetypes, again }) => {
+      const made = await archetypes.add(caller, body.bytes, again)
+      return answer(archetypeOf(made), { version: 1, location: `${archetypePath}/${made.id}` })
+    },
   }),
   operation({
     id: 'getArchetype',
     method: 'get',
-    path: '/med/knowledge/archetype/{id}',
-    params: {
-      id: Type.String({
-        pattern: '^[A-Za-z0-9_.:-]{1,200}$',
-        description: 'Id of the archetype',
-        examples: ['openEHR-EHR-OBSERVATION.blood_pressure.v2'],
-      }),
-    },
+    path: oneArchetype,
+    params: archetypeParams,
     summary: 'Show an archetype with its nodes',
     description: 'As in the template that uses most of its nodes.',
     source,
     access: 'user',
     reply: [200, ArchetypeResource, 'versioned'],
-    handle: async ({ params: { id } }, { caller, templates }) => {
-      const { tree, ...archetype } = await templates.archetype(caller, id)
-      if (tree === undefined) throw new ServiceError('NotFound')
+    handle: async ({ params: { id } }, { caller, archetypes }) => {
+      const { tree, ...archetype } = await archetypes.get(caller, id)
       const body = { ...archetypeOf(archetype), tree }
       // It is another one when a template comes or goes.
       const { head } = revalidated(JSON.stringify(body), 'application/json')
       return answer(body, { ...head, version: 1 })
     },
+  }),
+  operation({
+    id: 'getArchetypeAdl',
+    method: 'get',
+    path: `${oneArchetype}/adl`,
+    params: archetypeParams,
+    summary: 'Show an archetype in ADL, as it came',
+    source: 'archetypes of modellers',
+    extra: true,
+    access: 'user',
+    reply: [200, adl, 'versioned'],
+    handle: async ({ params: { id } }, { caller, archetypes }) => {
+      const { head, bytes } = await archetypes.file(caller, id)
+      return answer(bytes, { version: head.version })
+    },
+  }),
+  operation({
+    id: 'deleteArchetype',
+    method: 'delete',
+    path: oneArchetype,
+    params: archetypeParams,
+    summary: 'Remove the ADL of an archetype',
+    description: 'Templates that are made of it stay as they are.',
+    source: 'archetypes of modellers',
+    extra: true,
+    access: 'modeller',
+    reply: [204],
+    handle: ({ params: { id } }, { caller, archetypes, expected }) => archetypes.remove(caller, id, expected),
   }),
 ]

@@ -3,9 +3,7 @@ import { valueIn } from '../../measurements/series.ts'
 import type { ParseDocument } from '../../store/documents/parse-format.ts'
 import { versionUid } from '../composition-record.ts'
 import type { RmObject } from '../rm/canonical.ts'
-import { shapeOf } from './shapes.ts'
-
-const ROOT = 'openEHR-EHR-COMPOSITION.encounter.v1'
+import { ROOT, shapeOf } from './shapes.ts'
 
 /** What is true of the compositions of a kind, by the fields that compositions are stored with. */
 export const headOf = (kind: MeasurementKind) => ({
@@ -14,7 +12,8 @@ export const headOf = (kind: MeasurementKind) => ({
   name: nameOf(kind),
 })
 
-const nameOf = ({ words: { en } }: MeasurementKind): string => `${en.slice(0, 1).toUpperCase()}${en.slice(1)}`
+export const nameOf = ({ words: { en } }: MeasurementKind): string =>
+  `${en.slice(0, 1).toUpperCase()}${en.slice(1)}`
 
 const text = (value: string): RmObject => ({ _type: 'DV_TEXT', value })
 const phrase = (terminology: string, code_string: string): RmObject => ({

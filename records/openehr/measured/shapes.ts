@@ -1,5 +1,8 @@
 import type { MeasurementKind } from '../../measurements/measurement.ts'
 
+/** The archetype of the compositions that measurements are. */
+export const ROOT = 'openEHR-EHR-COMPOSITION.encounter.v1'
+
 /** The archetype of a kind's observation, and the ids of its nodes. */
 interface Shape {
   archetype: string

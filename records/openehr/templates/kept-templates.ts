@@ -1,21 +1,19 @@
-import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
 import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Expected } from '../../store/decisions.ts'
-import type { Caller } from '../../store/documents/caller.ts'
+import type { Caller, Permissions } from '../../store/documents/caller.ts'
 import type { Saved } from '../../store/documents/parse-format.ts'
-import { decodeCursor } from '../../store/reading/cursor.ts'
-import { type Page, type PageOf, paged } from '../../store/reading/listing.ts'
+import type { Page, PageOf } from '../../store/reading/listing.ts'
 import { Store } from '../../store/store.ts'
 import { unlessMade } from '../../store/writing/once.ts'
 import { inTransaction, type Records } from '../../store/writing/transaction.ts'
 import { Composition } from '../composition-record.ts'
 import type { Template } from '../opt/constraints.ts'
 import { readTemplate } from '../opt/read-template.ts'
-import { type Archetype, ArchetypeUse, archetypesIn, treeOf } from './archetypes.ts'
+import { ArchetypeUse, archetypesIn } from './archetypes.ts'
+import { packed, unpacked } from './packed.ts'
 
 /** What lists tell of a template. */
 const Head = Type.Object({
@@ -41,16 +39,18 @@ const TemplateHeads = {
 const TemplateFiles = { collection: 'openehr.template_files', schema: File, lists: {} } as const
 
 /** Everybody who is logged in may read templates; the operation has checked who may change them. */
-const PERMISSIONS = { read: ['*'], write: ['role:modeller'] }
+export const MODELLERS: Permissions = { read: ['*'], write: ['role:modeller'] }
+
+const asService: Caller = {
+  ...{ userId: '', roles: [], application: 'service', requestId: '' },
+  unrestricted: true,
+}
 
 /** How many templates one service takes, so that what is made of all of them stays small. */
 const MOST = 10_000
 
 /** Read templates are kept, as long as their files are not larger than this together. */
 const CACHED_BYTES = 32 * 1024 * 1024
-
-const zipped = promisify(gzip)
-const unzipped = promisify(gunzip)
 
 const keyOf = (templateId: string): string => templateId.toLowerCase().replaceAll(/\s+/g, '')
 
@@ -60,7 +60,7 @@ export interface KeptTemplate {
   template: Template
 }
 
-/** The operational templates that modellers have stored. */
+/** The operational templates: those that modellers have stored, and those that come with the service. */
 export class Templates {
   readonly #records: Records
   readonly #heads
@@ -78,21 +78,29 @@ export class Templates {
     return [this.#heads.indexes()]
   }
 
+  /** Makes those that come with the service and are not there yet; nobody removes them. */
+  async addUsual(files: ReadonlyMap<string, string>): Promise<void> {
+    const there = new Set((await this.all(asService)).map(({ key }) => key))
+    for (const [templateId, xml] of files)
+      if (!there.has(keyOf(templateId)))
+        await this.add(asService, Buffer.from(xml), templateId, { read: ['*'], write: [] })
+  }
+
   /** @throws MalformedRequest, InvalidInput for what is no template; Conflict when there is one with its id */
-  async add(caller: Caller, bytes: Uint8Array, id: string): Promise<Saved<Head>> {
+  async add(caller: Caller, bytes: Uint8Array, id: string, permissions = MODELLERS): Promise<Saved<Head>> {
     const template = readTemplate(bytes)
     const { templateId, concept, root } = template
     if (/[/\\\p{Cc}]/u.test(templateId)) throw unaddressable()
     const key = keyOf(templateId)
     const archetypes = archetypesIn(template)
     const head = { key, templateId, concept, archetypeId: root.archetype.id, archetypes }
-    const opt = (await zipped(bytes)).toString('base64')
+    const opt = await packed(bytes)
     return unlessMade(
       () =>
         inTransaction(this.#records, async (tx) => {
           await this.#requireRoom()
-          await this.#files.create(caller, { opt }, PERMISSIONS, { tx, id })
-          return this.#heads.create(caller, head, PERMISSIONS, { tx, id })
+          await this.#files.create(caller, { opt }, permissions, { tx, id })
+          return this.#heads.create(caller, head, permissions, { tx, id })
         }),
       () => this.#heads.get(caller, { id, key }),
     )
@@ -137,40 +145,16 @@ export class Templates {
     })
   }
 
-  /** The archetypes that the templates are made of, by their ids. @throws MalformedRequest for a foreign cursor */
-  async archetypes(caller: Caller, { limit, cursor }: PageOf): Promise<Page<Archetype>> {
-    const from = cursor === undefined ? '' : decodeCursor(ARCHETYPES, cursor).id
-    const rest = (await this.#allArchetypes(caller)).filter(({ id }) => id > from)
-    return paged(ARCHETYPES, rest, limit, ({ id }) => ({ value: null, id }), undefined)
-  }
-
-  /** One of them with its nodes, as the template shows them that has most of them. @throws NotFound */
-  async archetype(caller: Caller, id: string) {
-    const archetype = (await this.#allArchetypes(caller)).find((one) => one.id === id)
-    if (!archetype) throw new ServiceError('NotFound')
-    const trees = []
-    for (const templateId of archetype.templates.slice(0, LOOKED_AT)) {
-      const { template } = await this.get(caller, templateId)
-      trees.push(treeOf(template, id))
-    }
-    const [largest] = trees.sort((a, b) => b.size - a.size)
-    return { ...archetype, tree: largest?.tree }
-  }
-
-  async #allArchetypes(caller: Caller): Promise<Archetype[]> {
-    const found = new Map<string, Archetype>()
+  /** What lists tell of all of them. */
+  async all(caller: Caller): Promise<Saved<Head>[]> {
+    const heads: Saved<Head>[] = []
     let cursor: string | undefined
     do {
       const page = await this.list(caller, { limit: 1000, cursor, count: false })
-      for (const { templateId, archetypes } of page.items)
-        for (const use of archetypes) {
-          const known = found.get(use.id)
-          if (known) known.templates.push(templateId)
-          else found.set(use.id, { ...use, templates: [templateId] })
-        }
+      heads.push(...page.items)
       cursor = page.next ?? undefined
     } while (cursor !== undefined)
-    return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+    return heads
   }
 
   async #head(caller: Caller, templateId: string): Promise<Saved<Head>> {
@@ -181,7 +165,7 @@ export class Templates {
 
   async #bytes(caller: Caller, id: string): Promise<Buffer> {
     const { opt } = await this.#files.get(caller, { id })
-    return unzipped(Buffer.from(opt, 'base64'))
+    return unpacked(opt)
   }
 
   async #requireRoom(): Promise<void> {
@@ -190,11 +174,6 @@ export class Templates {
       throw new ServiceError('Conflict', { detail: `There are already ${MOST} templates, the maximum.` })
   }
 }
-
-const ARCHETYPES = 'archetypes'
-
-/** Templates of which an archetype's nodes are looked up. */
-const LOOKED_AT = 20
 
 const unaddressable = (): ServiceError => {
   const message = 'must contain no slash and no control character'

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { readAdl } from '../../../records/openehr/opt/read-adl.ts'
 import { readTemplate } from '../../../records/openehr/opt/read-template.ts'
 import { type WebNode, webTemplateOf } from '../../../records/openehr/templates/web-template.ts'
+import { newPatient } from '../../harness/care/patients.ts'
 import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
 import { corpus, corpusFiles } from '../../harness/corpus.ts'
 import { corpusBytes, sendXml, templateXml } from '../../harness/openehr.ts'
@@ -115,12 +117,82 @@ describe('operational templates', () => {
     refused(large, 413, 'content-too-large')
   })
 
+  it('come with the service for what measurements store, and stay', async () => {
+    const own: { template_id: string }[] = ok(await reader.call('GET', `${PATH}?limit=1000`))
+    const ids = own.map(({ template_id }) => template_id)
+    for (const id of ['hrs.bloodpressure.v1', 'hrs.acq.v1', 'hrs.bloodglucose.v1'])
+      assert.ok(ids.includes(id), id)
+    const { tree } = ok(
+      await reader.call('GET', at('hrs.bloodpressure.v1'), undefined, { accept: 'application/json' }),
+    )
+    assert.equal(tree.nodeId, 'openEHR-EHR-COMPOSITION.encounter.v1')
+    refused(await upload(templateXml('HRS.bloodpressure.v1')), 409, 'conflict')
+    refused(await modeller.call('DELETE', at('hrs.bloodpressure.v1')), 403, 'forbidden')
+    const example = ok(await reader.call('GET', `${at('hrs.bloodpressure.v1')}/example?detail_level=medium`))
+    const patient = await newPatient()
+    ok(await patient.call('POST', `/med/ehr/${patient.ehrId}/composition/json`, example), 201)
+    const archetype = ok(
+      await reader.call('GET', '/med/knowledge/archetype/openEHR-EHR-OBSERVATION.hrs_acq.v1'),
+    )
+    assert.deepEqual(
+      [archetype.concept, archetype.templates],
+      ['Asthma control questionnaire', ['hrs.acq.v1']],
+    )
+  })
+
   it('make modellers of those whom administrators say', async () => {
     const [admin, person] = await Promise.all([newAdmin(), newPerson()])
     const account = `/auth/account/${person.mvUid}`
     assert.deepEqual(ok(await admin.call('PUT', account, { roles: ['modeller'] })).roles, ['modeller'])
     const own = await person.call('PUT', account, { roles: ['modeller', 'admin'] })
     refused(own, 403, 'forbidden')
+  })
+})
+
+describe('archetypes in ADL', () => {
+  const ARCHETYPES = '/med/knowledge/archetype'
+  const adlOf = (id: string, more = '') =>
+    `\ufeffarchetype (adl_version=1.4)\r\n\t${id}\n\nconcept\n\t[at0000]\t-- Grip strength\nlanguage\n\toriginal_language = <[ISO_639-1::en]>\ndefinition\n\tOBSERVATION[at0000] matches {*}\nontology\n${more}`
+  const send = (who: Person, adl: string | Buffer) =>
+    who.call('POST', ARCHETYPES, Buffer.from(adl), { 'content-type': 'text/plain' })
+
+  it('are stored by modellers, and shown as they came', async () => {
+    const [modeller, reader] = await Promise.all([newHolder('modeller'), newPerson()])
+    const id = `openEHR-EHR-OBSERVATION.grip_${randomUUID().slice(0, 8)}.v1`
+    refused(await send(reader, adlOf(id)), 403, 'forbidden')
+    const made = await send(modeller, adlOf(id, 'ünï'))
+    const head = { archetype_id: id, concept: 'Grip strength', rm_type: 'OBSERVATION', templates: [] }
+    assert.deepEqual([ok(made, 201), made.headers.get('location')], [head, `${ARCHETYPES}/${id}`])
+    refused(await send(modeller, adlOf(id)), 409, 'conflict')
+    assert.deepEqual(ok(await reader.call('GET', `${ARCHETYPES}/${id}`)), { ...head, tree: null })
+    assert.equal(ok(await reader.call('GET', `${ARCHETYPES}/${id}/adl`)), adlOf(id, 'ünï').slice(1))
+    const listed: { archetype_id: string }[] = ok(await reader.call('GET', `${ARCHETYPES}?limit=1000`))
+    assert.ok(listed.some(({ archetype_id }) => archetype_id === id))
+    refused(await reader.call('DELETE', `${ARCHETYPES}/${id}`), 403, 'forbidden')
+    ok(await modeller.call('DELETE', `${ARCHETYPES}/${id}`), 204)
+    refused(await reader.call('GET', `${ARCHETYPES}/${id}/adl`), 404, 'not-found')
+    refused(
+      await reader.call('GET', `${ARCHETYPES}/openEHR-EHR-OBSERVATION.hrs_acq.v1/adl`),
+      404,
+      'not-found',
+    )
+  })
+
+  it('are refused with every fault', async () => {
+    const modeller = await newHolder('modeller')
+    assert.deepEqual(refusedAt(await send(modeller, 'archetype (adl_version=2.0.6)'), 400, 'invalid-input'), [
+      ...['body.archetype', 'body.archetype'],
+      ...['body.concept', 'body.language', 'body.definition', 'body.ontology'],
+    ])
+    const other = adlOf('openEHR-EHR-EVALUATION.grip.v1')
+    assert.deepEqual(refusedAt(await send(modeller, other), 400, 'invalid-input'), ['body.definition'])
+    refused(await send(modeller, Buffer.from([0xff, 0xfe, 0x00])), 400, 'malformed-request')
+    refused(await send(modeller, 'x'.repeat(1024 * 1024 + 1)), 413, 'content-too-large')
+  })
+
+  it('of the corpus are read', function () {
+    for (const file of corpusFiles(this, 'openehr/archetypes'))
+      assert.ok(file.includes(readAdl(corpusBytes(file) as Buffer).id), file)
   })
 })
 

@@ -5,20 +5,10 @@ import { valueIn } from '../../../records/measurements/series.ts'
 import { compositionOf } from '../../../records/openehr/measured/composition-of.ts'
 import { isReadable, MOST_HELD, measurementsIn } from '../../../records/openehr/measured/measurements-in.ts'
 import type { RmObject } from '../../../records/openehr/rm/canonical.ts'
+import { storedOf, timestamp } from '../../harness/care/samples/stored-measurement.ts'
 
 const READABLE = MEASUREMENTS.filter(isReadable)
 const holder = { ehrId: 'e5RtGb81Xz', compositionId: 'c1' }
-const timestamp = '2026-03-01T08:30:00.000Z'
-
-/** A record of a kind as the database keeps it, its values in the middle of what they can be. */
-function storedOf({ series }: MeasurementKind) {
-  const values = Object.values(series).map(({ field, range: [min, max] }) => [
-    field,
-    Math.round((min + max) / 2),
-  ])
-  const meta = { _id: 'm4RtYu78Io', version: 1, timestamp: new Date(timestamp) }
-  return { ...meta, ...Object.fromEntries(values) } as unknown as Parameters<typeof compositionOf>[1]
-}
 
 /** A weight as a composition holds it, changed. */
 function weightOf(change: (event: RmObject, quantity: RmObject) => object | undefined): RmObject {
