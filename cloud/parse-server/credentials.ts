@@ -55,7 +55,11 @@ export async function parseCredentials(appId: string, db: Db): Promise<Credentia
     async changePassword(objectId, password) {
       await rest
         .update(config, auth.master(config), '_User', { objectId }, { password })
-        .catch((error: unknown) => Promise.reject(policyFault(error)))
+        .catch(async (error: unknown) => {
+          // What Parse says of a user who has been removed meanwhile is a fault of its own.
+          const user = await db.collection<{ _id: string }>('_User').findOne({ _id: objectId })
+          throw user ? policyFault(error) : new ServiceError('NotFound')
+        })
     },
   }
 }

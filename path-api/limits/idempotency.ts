@@ -7,6 +7,7 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Binary, Collection, Db } from 'mongodb'
 import { isDuplicate } from '../../records/store/documents/database.ts'
 import { newId, seededIds } from '../../records/store/documents/ids.ts'
@@ -58,19 +59,35 @@ export async function idempotency(db: Db): Promise<Once> {
   return async (same, work) => {
     if (same === undefined) return work({ newId, again: false })
     const secrets = derive(same)
-    const claimed = await claim(claims, secrets)
-    if ('answer' in claimed) return open(claimed.answer.buffer, secrets.encryption)
-    const { leaseUntil, again } = claimed
-    const mine = { _id: secrets.id, leaseUntil }
-    const rendered = await work({ newId: seededIds(secrets.seed), again })
-    if (isFinal(rendered))
-      await claims.updateOne(mine, {
-        $set: { answer: seal(rendered, secrets.encryption) as unknown as Binary },
-      })
-    // What was begun may go on after its client has been told to come again, who then finds it done.
-    else if (rendered.status >= 500) await claims.updateOne(mine, { $set: { leaseUntil: new Date(0) } })
-    else await claims.deleteOne(mine)
-    return rendered
+    const now = Date.now()
+    const fresh = { leaseUntil: new Date(now + leaseFor), expiresAt: new Date(now + keptFor) }
+    const mine = { _id: secrets.id, leaseUntil: fresh.leaseUntil }
+    try {
+      const claimed = await claim(claims, secrets, fresh)
+      if ('answer' in claimed) return open(claimed.answer.buffer, secrets.encryption)
+      const rendered = await work({ newId: seededIds(secrets.seed), again: claimed.again })
+      if (isFinal(rendered))
+        await claims.updateOne(mine, {
+          $set: { answer: seal(rendered, secrets.encryption) as unknown as Binary },
+        })
+      // What was begun may go on after its client has been told to come again, who then finds it done.
+      else if (rendered.status >= 500) await claims.updateOne(mine, over)
+      else await claims.deleteOne(mine)
+      return rendered
+    } catch (fault) {
+      if (!(fault instanceof ServiceError)) void giveBack(claims, mine)
+      throw fault
+    }
+  }
+}
+
+const over = { $set: { leaseUntil: new Date(0) } }
+
+/** Has a claim that nobody works under any more end when the database is there again, not with its lease. */
+async function giveBack(claims: Collection<Claim>, mine: Pick<Claim, '_id' | 'leaseUntil'>): Promise<void> {
+  for (; Date.now() < mine.leaseUntil.getTime(); await sleep(500, undefined, { ref: false })) {
+    const given = await claims.updateOne(mine, over).catch(() => undefined)
+    if (given) return
   }
 }
 
@@ -100,22 +117,16 @@ function derive({ key, scope, content }: Sameness) {
   }
 }
 
-/** The right to work until then; `again` when somebody had it before and left no answer. */
-interface Lease {
-  leaseUntil: Date
-  again: boolean
-}
-
-/** The kept answer, or the right to work. */
+/** The kept answer, or the right to work; `again` when somebody had it before and left no answer. */
 async function claim(
   claims: Collection<Claim>,
   { id, fingerprint }: Secrets,
-): Promise<{ answer: Binary } | Lease> {
+  fresh: Pick<Claim, 'leaseUntil' | 'expiresAt'>,
+): Promise<{ answer: Binary } | { again: boolean }> {
   const now = Date.now()
-  const fresh = { leaseUntil: new Date(now + leaseFor), expiresAt: new Date(now + keptFor) }
   try {
     await claims.insertOne({ _id: id, fingerprint: fingerprint as unknown as Binary, ...fresh })
-    return { ...fresh, again: false }
+    return { again: false }
   } catch (error) {
     if (!isDuplicate(error)) throw error
   }
@@ -136,10 +147,10 @@ async function takeOver(
   claims: Collection<Claim>,
   { _id, leaseUntil }: Claim,
   fresh: Omit<Claim, '_id' | 'answer'>,
-): Promise<Lease> {
+): Promise<{ again: true }> {
   const taken = await claims.updateOne({ _id, leaseUntil }, { $set: fresh, $unset: { answer: '' } })
   if (taken.modifiedCount === 0) throw inUse(1)
-  return { ...fresh, again: true }
+  return { again: true }
 }
 
 const inUse = (retryAfter: number) => new ServiceError('IdempotencyKeyInUse', { retryAfter })

@@ -24,8 +24,14 @@ const withSelection = (uri: string, serverSelectionTimeoutMS: number): MongoClie
 /** Of the first connection, which waits for a primary. */
 export const atStart = (uri: string): MongoClientOptions => withSelection(uri, START_MS)
 
-/** For the running service: a request should fail soon when the database is away. */
-export const whileServing = (uri: string): MongoClientOptions => withSelection(uri, REQUEST_MS)
+/**
+ * For the running service: a request should fail soon when the database is away, and a connection that nobody answers
+ * must not keep it from another one.
+ */
+export const whileServing = (uri: string): MongoClientOptions => ({
+  ...withSelection(uri, REQUEST_MS),
+  ...(!/[?&]connectTimeoutMS=/i.test(uri) && { connectTimeoutMS: REQUEST_MS }),
+})
 
 const OLDEST = 7
 

@@ -30,10 +30,11 @@ export interface FaultyMongo {
 
 export async function startFaultyMongo(target: string): Promise<FaultyMongo> {
   const [, hostname = '', port = '27017'] = /^mongodb:\/\/(?:[^@/]*@)?([^:,/]+)(?::(\d+))?/.exec(target) ?? []
-  const sockets = new Set<Socket>()
+  const clients = new Set<Socket>()
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connect({ host: hostname, port: Number(port), noDelay: true })
-    relay(faulty, client, upstream, sockets)
+    clients.add(client.on('close', () => clients.delete(client)))
+    relay(faulty, client, upstream)
   })
   const listen = async (at: number) => {
     await once(server.listen(at, '127.0.0.1'), 'listening')
@@ -42,7 +43,7 @@ export async function startFaultyMongo(target: string): Promise<FaultyMongo> {
   const own = await listen(0)
   const stop = async () => {
     const closed = new Promise((resolve) => server.close(resolve))
-    for (const socket of sockets) socket.destroy()
+    for (const client of clients) client.destroy()
     await closed
   }
   const host = `127.0.0.1:${own}`
@@ -68,13 +69,13 @@ interface Asked {
   greets: boolean
 }
 
-function relay(faulty: FaultyMongo, client: Socket, upstream: Socket, sockets: Set<Socket>): void {
+function relay(faulty: FaultyMongo, client: Socket, upstream: Socket): void {
   const asked: Asked[] = []
-  for (const socket of [client, upstream]) {
-    sockets.add(socket)
-    socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket))
-  }
-  client.on('close', () => setTimeout(() => upstream.destroy(), faulty.lingerMs).unref())
+  for (const socket of [client, upstream]) socket.on('error', () => socket.destroy())
+  client.on('close', () => {
+    upstream.unref()
+    setTimeout(() => upstream.destroy(), faulty.lingerMs).unref()
+  })
   upstream.on('close', () => client.destroy())
   eachMessage(client, (request) => {
     const command = commandOf(request)
