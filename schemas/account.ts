@@ -24,7 +24,10 @@ export const password = Type.String({
 export const mvUid = Type.String({ description: 'User id', examples: ['n4Fq2LxT0a'] })
 
 /** Goes into mails: no line breaks, nothing invisible. */
-const nameRules = { minLength: 1, maxLength: 200, pattern: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]+$' }
+const nameRules = {
+  ...{ minLength: 1, maxLength: 200, pattern: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}]+$' },
+  inWords: 'without line breaks, control and formatting characters',
+}
 const languageRules = { pattern: '^[A-Za-z]{2,3}(-[A-Za-z]{2})?$' }
 
 export const accountName = Type.String({

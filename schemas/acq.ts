@@ -37,12 +37,24 @@ export const AcqParams = closed(
 )
 export type AcqParams = Static<typeof AcqParams>
 
-export interface AcqResult {
-  /** The unweighted mean, 0 to 6, with 2 decimals; null when an item is missing. */
-  score: number | null
-  sum: number | null
-  /** How many items have an answer. */
-  answered: number
-  /** By the unrounded mean. */
-  control: 'well-controlled' | 'borderline' | 'not-well-controlled' | null
-}
+const control = ['well-controlled', 'borderline', 'not-well-controlled', null] as const
+
+export const AcqResult = closed('AcqResult', 'Scores of an Asthma Control Questionnaire', {
+  score: Type.Unsafe<number | null>({
+    type: ['number', 'null'],
+    description: 'The unweighted mean, 0 to 6, with 2 decimals; null when an item is missing',
+    examples: [1.17],
+  }),
+  sum: Type.Unsafe<number | null>({
+    type: ['number', 'null'],
+    description: 'The sum of the answers; null when an item is missing',
+    examples: [7],
+  }),
+  answered: Type.Integer({ description: 'How many items have an answer', examples: [6] }),
+  control: Type.Unsafe<(typeof control)[number]>({
+    enum: [...control],
+    description: 'By the unrounded mean; null when an item is missing',
+    examples: ['borderline'],
+  }),
+})
+export type AcqResult = Static<typeof AcqResult>

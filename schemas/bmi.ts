@@ -12,12 +12,17 @@ export const BmiParams = closed('BmiParams', 'Parameters of the function bmi', {
 })
 export type BmiParams = Static<typeof BmiParams>
 
-export interface BmiResult {
-  /** With 1 decimal, in kg/m2. */
-  bmi: number
-  unit: 'kg/m2'
-  /** By the unrounded BMI. */
-  category: string | null
-  /** The table that the category comes from: WHO's for adults, which says nothing about people under 20. */
-  classification: 'who-adult' | null
-}
+export const BmiResult = closed('BmiResult', 'A body-mass index', {
+  bmi: Type.Number({ description: 'With 1 decimal, in kg/m2', examples: [22.9] }),
+  unit: Type.Literal('kg/m2', { description: 'Unit, as UCUM code' }),
+  category: Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: 'By the unrounded BMI; null for somebody under 20',
+    examples: ['normal'],
+  }),
+  classification: Type.Unsafe<'who-adult' | null>({
+    enum: ['who-adult', null],
+    description: 'The table that the category comes from: that of the WHO for adults',
+  }),
+})
+export type BmiResult = Static<typeof BmiResult>

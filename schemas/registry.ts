@@ -12,7 +12,7 @@ const LAST = Date.parse('9999-12-31T23:59:59.999Z')
 const isBetween = (from: number, time: number, to: number): boolean => from <= time && time <= to
 
 const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true })
-ajv.addVocabulary(['sentence'])
+ajv.addVocabulary(['sentence', 'inWords'])
 addFormats.default(ajv)
 ajv.addFormat('language-tag', isLanguageTag)
 ajv.addFormat('time-zone', isTimeZone)

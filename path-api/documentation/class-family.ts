@@ -1,104 +1,46 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { CLASS_NAMES, classes } from '../../records/kinds.ts'
-import { AcqParams } from '../../schemas/acq.ts'
-import { ConditionParams } from '../../schemas/blood-pressure-condition.ts'
-import { BmiParams } from '../../schemas/bmi.ts'
+import { AcqParams, AcqResult } from '../../schemas/acq.ts'
+import { ConditionParams, ConditionResult } from '../../schemas/blood-pressure-condition.ts'
+import { BmiParams, BmiResult } from '../../schemas/bmi.ts'
 import { articled, closed } from '../../schemas/common.ts'
-import { exampleOf } from './example.ts'
+import { accountPaths } from './class-accounts.ts'
+import { Created, describing, type OperationObject, Removed, responsesOf, Updated } from './class-parts.ts'
 import type { Json, SchemaCollector } from './schema-collector.ts'
 
-const ClassError = closed('ClassError', 'What went wrong, in the class family', {
-  code: Type.Integer({ description: 'A number for programs', examples: [101] }),
-  error: Type.String({ description: 'What it means', examples: ['Object not found.'] }),
-})
-
-const moment = Type.String({ format: 'date-time' })
-const Created = closed('ObjectCreated', 'What the service added', {
-  objectId: Type.String(),
-  createdAt: moment,
-})
-const Updated = closed('ObjectUpdated', 'What the service changed', { updatedAt: moment })
-const Removed = closed('ObjectRemoved', 'Nothing remains', {})
-const listOf = (item: TSchema) =>
-  Type.Object(
-    { results: Type.Array(item), count: Type.Optional(Type.Integer()) },
-    { description: 'The objects, and their count if it was requested' },
-  )
-
 const filters = [
-  ['where', 'Filter: a JSON condition', '{"status":"ACTIVE"}'],
-  ['order', 'Properties to sort by, separated by commas; `-` before one sorts descending', '-createdAt'],
-  ['limit', 'Maximum number of objects: 100 by default, at most 1000', '100'],
-  ['skip', 'Number of objects to skip', '0'],
-  ['distinct', 'Property whose distinct values are returned', 'status'],
-  ['count', '1: count the objects', '1'],
+  ['where', 'Filter: a JSON condition', { type: 'string', examples: ['{"status":"ACTIVE"}'] }],
+  [
+    'order',
+    'Properties to sort by, separated by commas; `-` before one sorts descending',
+    { type: 'string', examples: ['-createdAt'] },
+  ],
+  [
+    'limit',
+    'Maximum number of objects: 100 by default, at most 1000',
+    { type: 'integer', minimum: 0, examples: [100] },
+  ],
+  ['skip', 'Number of objects to skip', { type: 'integer', minimum: 0, examples: [0] }],
+  ['distinct', 'Property whose distinct values are returned', { type: 'string', examples: ['status'] }],
+  ['count', '1: count the objects', { type: 'integer', enum: [0, 1], examples: [1] }],
 ] as const
+
+const inPath = (name: string, description: string, schema: Json) => ({
+  ...{ name, in: 'path', required: true, description },
+  schema: { type: 'string', ...schema },
+})
+
 const parameters: Record<string, Json> = {
   ...Object.fromEntries(
-    filters.map(([name, description, example]) => [
-      name,
-      { name, in: 'query', description, schema: { type: 'string', examples: [example] } },
-    ]),
+    filters.map(([name, description, schema]) => [name, { name, in: 'query', description, schema }]),
   ),
-  objectId: {
-    name: 'objectId',
-    in: 'path',
-    required: true,
-    description: 'Object id',
-    schema: { type: 'string' },
-  },
+  objectId: inPath('objectId', 'Object id', { examples: ['m4RtYu78Io'] }),
 }
+const className = inPath('className', 'Class; it is made with its first object', {
+  pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$',
+  examples: ['BloodPressure'],
+})
 const shared = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
-const query = filters.map(([name]) => shared(name))
-const objectId = shared('objectId')
-
-const Credentials = closed('ClassLogin', 'A name and its password', {
-  username: Type.String({ description: 'Name of the user', examples: ['anna@example.org'] }),
-  password: Type.String({ description: 'Password', examples: ['correct horse battery 9'] }),
-})
-const SignUp = closed('ClassSignUp', 'A new user', {
-  ...Credentials.properties,
-  email: Type.String({ format: 'email', description: 'Address; an activation mail goes there' }),
-  termsAccepted: Type.Optional(
-    Type.Boolean({
-      description: 'Agreement to the terms of service; left out, the activation asks',
-      examples: [true],
-    }),
-  ),
-})
-const currentPassword = Type.Optional(
-  Type.String({ description: 'The current password; not needed within 10 minutes of the login' }),
-)
-const AccountChange = closed('ClassAccountChange', 'What is to change of the own account', {
-  ...Type.Partial(Type.Omit(SignUp, ['termsAccepted'])).properties,
-  currentPassword,
-})
-const AccountProof = closed('ClassAccountProof', 'That it is the person', { currentPassword })
-const Done = closed('ClassDone', 'The same whether or not the address has an account', {})
-const Address = closed('ClassAddress', 'The address to mail to', { email: SignUp.properties.email })
-const Session = Type.Object(
-  {
-    objectId: Type.String({ description: 'User id' }),
-    sessionToken: Type.String({ description: 'For the header' }),
-  },
-  { $id: 'ClassSession', description: 'The user, and a token for every later request' },
-)
-const Result = Type.Object(
-  { result: Type.Unknown() },
-  { $id: 'FunctionResult', description: 'The result of the function' },
-)
-
-const byKeys = [{ applicationId: [], restApiKey: [] }]
-const bySession = [{ applicationId: [], restApiKey: [], sessionToken: [] }]
-
-interface ClassOperation {
-  operationId: string
-  summary: string
-  takes?: TSchema
-  answers: readonly [status: number, schema: TSchema]
-  parameters?: Json[]
-  security?: Json[]
-}
 
 /**
  * The class family's paths and what they share, for the document that describes both families.
@@ -108,151 +50,132 @@ export function classFamily(
   schemas: SchemaCollector,
   open: boolean,
 ): Record<'paths' | 'responses' | 'parameters', Json> {
-  const json = (schema: TSchema) => ({
-    'application/json': { schema: schemas.collect(schema), example: exampleOf(schema) },
-  })
-  const fault = { $ref: '#/components/responses/ClassRefusal' }
-  const operationObject = ({
-    takes,
-    answers: [status, schema],
-    security = open ? byKeys : bySession,
-    ...rest
-  }: ClassOperation): Json => ({
-    ...rest,
-    tags: ['Class family'],
-    security,
-    ...(takes === undefined ? {} : { requestBody: { required: true, content: json(takes) } }),
-    responses: {
-      [status]: { description: schema.description ?? 'Done', content: json(schema) },
-      400: fault,
-      401: fault,
-      404: fault,
-    },
-  })
+  const operationObject = describing(schemas, open)
   const ofClasses = CLASS_NAMES.map((name) => classPaths(name, name, classes[name], operationObject))
-  const paths = open
-    ? Object.assign(openPaths(operationObject), functionPaths(operationObject))
-    : Object.assign(accountPaths(operationObject), ...ofClasses, functionPaths(operationObject))
+  const anything = { stored: Anything, create: Anything, update: Anything }
   return {
-    paths,
-    responses: { ClassRefusal: { description: 'Refused', content: json(ClassError) } },
+    paths: Object.assign(
+      accountPaths(operationObject, open),
+      ...(open ? [withClassName(classPaths('{className}', 'Any', anything, operationObject))] : ofClasses),
+      functionPaths(operationObject),
+      batchPath(operationObject),
+    ),
+    responses: responsesOf(schemas),
     parameters: open ? { ...parameters, className } : parameters,
   }
 }
 
-type OperationObject = (about: ClassOperation) => Json
+const Anything = Type.Object({}, { $id: 'AnyObject', additionalProperties: true, description: 'An object' })
 
-const accountPaths = (operationObject: OperationObject): Record<string, Json> => ({
-  '/1/users': {
-    post: operationObject({
-      operationId: 'signUp',
-      summary: 'Sign up',
-      takes: SignUp,
-      answers: [201, Created],
-      security: byKeys,
-    }),
-  },
-  '/1/login': {
-    post: operationObject({
-      operationId: 'logIn',
-      summary: 'Log in',
-      takes: Credentials,
-      answers: [200, Session],
-      security: byKeys,
-    }),
-  },
-  '/1/requestPasswordReset': {
-    post: operationObject({
-      operationId: 'requestPasswordReset',
-      summary: 'Mail a link to choose a new password',
-      takes: Address,
-      answers: [200, Done],
-      security: byKeys,
-    }),
-  },
-  '/1/verificationEmailRequest': {
-    post: operationObject({
-      operationId: 'requestVerificationEmail',
-      summary: 'Mail a new activation link',
-      takes: Address,
-      answers: [200, Done],
-      security: byKeys,
-    }),
-  },
-  '/1/classes/_User/{objectId}': {
-    parameters: [objectId],
-    put: operationObject({
-      operationId: 'changeUser',
-      summary: 'Update your own account; a new address takes effect once the link mailed to it is followed',
-      takes: AccountChange,
-      answers: [200, Updated],
-    }),
-    delete: operationObject({
-      operationId: 'deleteUser',
-      summary: 'Delete your own account with all personal data; EHRs stay',
-      takes: AccountProof,
-      answers: [200, Removed],
-    }),
-  },
-})
+const withClassName = (paths: Record<string, Json>): Record<string, Json> =>
+  Object.fromEntries(
+    Object.entries(paths).map(([path, about]) => [
+      path,
+      { ...about, parameters: [shared('className'), ...((about.parameters ?? []) as Json[])] },
+    ]),
+  )
+
+const listOf = (name: string, item: TSchema) =>
+  closed(`${name}Objects`, 'The objects, and their count if it was requested', {
+    results: Type.Array(item, { description: 'The objects; with `distinct` values of a property' }),
+    count: Type.Optional(Type.Integer({ description: 'How many there are in all', examples: [1] })),
+  })
+
+const functions: Readonly<Record<string, [takes: TSchema, result: TSchema]>> = {
+  bmi: [BmiParams, BmiResult],
+  acq: [AcqParams, AcqResult],
+  bloodPressureCondition: [ConditionParams, ConditionResult],
+}
 
 const functionPaths = (operationObject: OperationObject): Record<string, Json> =>
   Object.fromEntries(
-    Object.entries(functions).map(([name, takes]) => [
+    Object.entries(functions).map(([name, [takes, result]]) => [
       `/functions/${name}`,
       {
         post: operationObject({
           operationId: `${name}Function`,
           summary: takes.description ?? name,
+          description: 'Calculates, and stores nothing. Also at `/1/functions`.',
           takes,
-          answers: [200, Result],
+          answers: [200, closed(`${result.$id}Answer`, 'What was calculated', { result })],
         }),
       },
     ]),
   )
 
-const functions: Record<string, TSchema> = {
-  bmi: BmiParams,
-  acq: AcqParams,
-  bloodPressureCondition: ConditionParams,
-}
-
-const className = {
-  name: 'className',
-  in: 'path',
-  required: true,
-  description: 'Class; it is made with its first object',
-  schema: { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}$', examples: ['BloodPressure'] },
-}
-const Anything = Type.Object({}, { $id: 'AnyObject', additionalProperties: true, description: 'An object' })
-const OpenSignUp = closed('OpenSignUp', 'A new user', {
-  ...Credentials.properties,
-  email: Type.Optional(SignUp.properties.email),
+const part = Type.Object(
+  {
+    method: Type.Unsafe<string>({
+      ...{ type: 'string', enum: ['POST', 'PUT', 'DELETE', 'GET'] },
+      description: 'Method',
+      examples: ['POST'],
+    }),
+    path: Type.String({
+      description: 'Path, without a query',
+      examples: ['/1/classes/Task'],
+      pattern: '^/1/',
+    }),
+    body: Type.Optional(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: 'What the request itself would carry',
+          examples: [{ goalId: 'g3HjKl56Ty', name: 'Buy good shoes' }],
+        },
+      ),
+    ),
+  },
+  { additionalProperties: false, description: 'One request' },
+)
+const Batch = closed('Batch', 'Several requests at once', {
+  requests: Type.Array(part, { maxItems: 50, description: 'Each is done by itself, in this order' }),
+})
+const outcome = Type.Object(
+  {
+    success: Type.Optional(
+      Type.Object(
+        {},
+        {
+          additionalProperties: true,
+          description: 'What the request itself would have been answered',
+          examples: [{ objectId: 't9VcXs40Re', createdAt: '2026-03-01T08:30:00.000Z' }],
+        },
+      ),
+    ),
+    error: Type.Optional(
+      Type.Object(
+        {
+          code: Type.Integer({ description: 'As in a refusal' }),
+          error: Type.String({ description: 'Why' }),
+        },
+        { description: 'Why it was refused', examples: [{ code: 101, error: 'Object not found.' }] },
+      ),
+    ),
+  },
+  {
+    additionalProperties: false,
+    description: 'One of both',
+    examples: [{ success: { objectId: 't9VcXs40Re', createdAt: '2026-03-01T08:30:00.000Z' } }],
+  },
+)
+const Outcomes = Type.Array(outcome, {
+  $id: 'BatchOutcomes',
+  description: 'What became of each, in the same order',
 })
 
-/** What the open test environment has instead of the accounts and classes of the main service. */
-function openPaths(operationObject: OperationObject): Record<string, Json> {
-  const { '/1/users': _, '/1/classes/_User/{objectId}': __, ...ofAccounts } = accountPaths(operationObject)
-  const anything = { stored: Anything, create: Anything, update: Anything }
-  const ofClasses = Object.entries(classPaths('{className}', 'Any', anything, operationObject))
-  return {
-    '/1/users': {
-      post: operationObject({
-        operationId: 'signUp',
-        summary: 'Sign up',
-        takes: OpenSignUp,
-        answers: [201, Created],
-      }),
-    },
-    ...ofAccounts,
-    ...Object.fromEntries(
-      ofClasses.map(([path, about]) => [
-        path,
-        { ...about, parameters: [shared('className'), ...((about.parameters ?? []) as Json[])] },
-      ]),
-    ),
-  }
-}
+const batchPath = (operationObject: OperationObject): Record<string, Json> => ({
+  '/1/batch': {
+    post: operationObject({
+      operationId: 'sendBatch',
+      summary: 'Send up to 50 requests at once',
+      description:
+        'Each counts against the limits and is done by itself: a batch cannot be a transaction. Requests about accounts stand alone.',
+      takes: Batch,
+      answers: [200, Outcomes],
+    }),
+  },
+})
 
 /** @param path the name of the class as it stands in paths, `name` as it stands in ids */
 function classPaths(
@@ -262,37 +185,43 @@ function classPaths(
   operationObject: OperationObject,
 ): Record<string, Json> {
   const id = (verb: string) => `${verb}${name}Object`
+  const one = `${articled(name)} object`
   return {
     [`/1/classes/${path}`]: {
       get: operationObject({
         operationId: id('list'),
         summary: `List ${name} objects`,
-        answers: [200, listOf(stored)],
-        parameters: query,
+        description: 'Those that the caller may read.',
+        answers: [200, listOf(name, stored)],
+        parameters: filters.map(([filter]) => shared(filter)),
       }),
       post: operationObject({
         operationId: id('create'),
-        summary: `Add ${articled(name)} object`,
+        summary: `Add ${one}`,
+        description: 'Every fault of it is named in one answer.',
         takes: create,
         answers: [201, Created],
       }),
     },
     [`/1/classes/${path}/{objectId}`]: {
-      parameters: [objectId],
+      parameters: [shared('objectId')],
       get: operationObject({
         operationId: id('get'),
-        summary: `Get ${articled(name)} object`,
+        summary: `Get ${one}`,
+        description: 'What the caller may not read is answered like what does not exist.',
         answers: [200, stored],
       }),
       put: operationObject({
         operationId: id('update'),
-        summary: `Update ${articled(name)} object`,
+        summary: `Update ${one}`,
+        description: 'What is left out stays as it is; `{"__op": "Delete"}` removes a property.',
         takes: update,
         answers: [200, Updated],
       }),
       delete: operationObject({
         operationId: id('delete'),
-        summary: `Delete ${articled(name)} object`,
+        summary: `Delete ${one}`,
+        description: 'With what belongs to it; the path family can restore it.',
         answers: [200, Removed],
       }),
     },

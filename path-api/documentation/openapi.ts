@@ -55,6 +55,7 @@ export function openApi(operations: readonly Operation[], version: string, open 
       version,
       description: about,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      contact: { name: 'The operator of this service' },
     },
     servers: [{ url: '/' }],
     tags: tags
@@ -64,7 +65,7 @@ export function openApi(operations: readonly Operation[], version: string, open 
     components: {
       schemas: schemas.named,
       responses: { ...refusals, ...ofClasses.responses },
-      examples: problemExamples(),
+      examples: problemExamples(refusals),
       parameters: { ...headers, ...ofClasses.parameters },
       securitySchemes,
     },
@@ -80,23 +81,33 @@ const securitySchemes = {
   sessionToken: { type: 'apiKey', in: 'header', name: 'X-Parse-Session-Token' },
 }
 
-const headerParameter = (name: string, description: string, example: string, required = false) => ({
-  name,
-  in: 'header',
-  required,
-  description,
-  schema: { type: 'string', examples: [example] },
-})
+const headerParameter = (
+  name: string,
+  description: string,
+  { required = false, ...schema }: { pattern: string; examples: string[]; required?: boolean },
+) => ({ name, in: 'header', required, description, schema: { type: 'string', ...schema } })
+
+const TAGS = '^(\\*|(W/)?"[!#-~]*"( *, *(W/)?"[!#-~]*")*)$'
+const tagsLike = (...examples: string[]) => ({ pattern: TAGS, examples })
 
 const headers = {
-  IfMatch: headerParameter('If-Match', 'ETags of the versions that may be overwritten, or `*`', '"3"'),
-  IfMatchRequired: headerParameter('If-Match', 'ETag of the version that may be overwritten', '"3"', true),
-  IfNoneMatch: headerParameter('If-None-Match', 'ETags that the client has', '"3"'),
-  IfNoneMatchAny: headerParameter('If-None-Match', '`*`: only when there is none yet', '*'),
+  IfMatch: headerParameter(
+    'If-Match',
+    'ETags of the versions that may be overwritten, or `*`',
+    tagsLike('"3"'),
+  ),
+  IfMatchRequired: headerParameter('If-Match', 'ETag of the version that may be overwritten', {
+    ...tagsLike('"3"'),
+    required: true,
+  }),
+  IfNoneMatch: headerParameter('If-None-Match', 'ETags that the client has', tagsLike('"3"')),
+  IfNoneMatchAny: headerParameter('If-None-Match', '`*`: only when there is none yet', {
+    ...{ pattern: '^\\*$', examples: ['*'] },
+  }),
   IdempotencyKey: headerParameter(
     'Idempotency-Key',
     'Chosen by the client, different for each request; a repetition gets the first answer',
-    '5f0c2a1e-8f0b-4f0e-9a53-2d1f3c1a9b7e',
+    { pattern: '^[!-~]{1,255}$', examples: ['5f0c2a1e-8f0b-4f0e-9a53-2d1f3c1a9b7e'] },
   ),
 }
 
@@ -167,9 +178,17 @@ function contentOf(body: TSchema | Raw | Form<TSchema>, schemas: SchemaCollector
   return Object.fromEntries(
     mediaTypesOf(body).map((type) => [
       type,
-      schema === undefined ? {} : { schema: schemas.collect(schema), example: exampleOf(schema) },
+      schema === undefined
+        ? { schema: bytesOf(type) }
+        : { schema: schemas.collect(schema), example: exampleOf(schema) },
     ]),
   )
+}
+
+/** A body that is handed on as it came. */
+function bytesOf(type: string): Json {
+  if (type.endsWith('json')) return { type: 'object', additionalProperties: true }
+  return /^text|xml$|javascript$/.test(type) ? { type: 'string' } : { type: 'string', format: 'binary' }
 }
 
 /** `At most 2 MB; JSON nested at most 32 levels, with at most 20,000 values.` */
@@ -232,7 +251,11 @@ const refusal = (names: ErrorName[], schemas: SchemaCollector): Json => ({
   },
 })
 
-const problemExamples = (): Json =>
-  Object.fromEntries(
-    (Object.keys(errors) as ErrorName[]).map((name) => [errorCode(name), { value: problemExample(name) }]),
+/** Those that are referred to. */
+function problemExamples(refusals: Json): Json {
+  const used = JSON.stringify(refusals)
+  const names = (Object.keys(errors) as ErrorName[]).filter((name) =>
+    used.includes(`/examples/${errorCode(name)}"`),
   )
+  return Object.fromEntries(names.map((name) => [errorCode(name), { value: problemExample(name) }]))
+}

@@ -16,7 +16,7 @@ export class SchemaCollector {
   #walk(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((member) => this.#walk(member))
     if (typeof value !== 'object' || value === null) return value
-    const { $id, sentence: _ours, ...members } = value as Json
+    const { $id, sentence: _sentence, inWords: _words, ...members } = portable(value as Json)
     const plain = Object.fromEntries(
       Object.entries(members).map(([key, member]) => [key, this.#walk(member)]),
     )
@@ -27,4 +27,33 @@ export class SchemaCollector {
     this.named[$id] = plain
     return { $ref: `#/components/schemas/${$id}` }
   }
+}
+
+/** What generators of clients understand: of a pattern that only some languages know its words, and no optional defaults. */
+function portable(schema: Json): Json {
+  const { pattern, inWords, description, properties, required, ...rest } = schema
+  const known = typeof pattern !== 'string' || !pattern.includes('\\p{')
+  const told = known ? description : `${description}; ${inWords}`
+  return {
+    ...rest,
+    ...(told === undefined ? {} : { description: told }),
+    ...(known && pattern !== undefined ? { pattern } : {}),
+    ...(required === undefined ? {} : { required }),
+    ...(properties === undefined ? {} : { properties: withoutDefaults(properties as Json, required) }),
+  }
+}
+
+/** Some generators take a property with a default for one that must be there. */
+function withoutDefaults(properties: Json, required: unknown): Json {
+  const isRequired = (name: string) => Array.isArray(required) && required.includes(name)
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => {
+      const { default: usual, ...rest } = (property ?? {}) as Json
+      if (usual === undefined || isRequired(name) || typeof property !== 'object') return [name, property]
+      return [
+        name,
+        { ...rest, description: `${rest.description ?? name}. By default ${JSON.stringify(usual)}` },
+      ]
+    }),
+  )
 }

@@ -64,7 +64,10 @@ const paging = {
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ maxLength: 1000, description: 'Cursor: `page.next` of the previous answer' }),
+    Type.String({
+      ...{ maxLength: 1000, pattern: '^[A-Za-z0-9_-]*$' },
+      description: 'Cursor: `page.next` of the previous answer',
+    }),
   ),
   count: Type.Optional(
     Type.Boolean({ description: 'Whether to count all items, as `page.total`', examples: [true] }),

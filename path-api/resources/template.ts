@@ -17,6 +17,7 @@ const path = '/med/knowledge/template'
 const params = {
   concept: Type.String({
     pattern: '^[^/\\\\\\p{Cc}]{1,255}$',
+    inWords: '1 to 255 characters, no slash, backslash or control character',
     description: 'Id of the template, regardless of case and spacing',
     examples: ['vital_signs.v2'],
   }),

@@ -45,7 +45,11 @@ export const Problem = closed('Problem', 'What went wrong', {
   status: Type.Integer({ description: 'The HTTP status' }),
   detail: Type.Optional(text('What is particular to this occurrence')),
   instance: text('The path of the request'),
-  code: text('The kind of problem, for programs'),
+  code: Type.Unsafe<string>({
+    type: 'string',
+    enum: (Object.keys(errors) as ErrorName[]).map(errorCode),
+    description: 'The kind of problem, for programs',
+  }),
   requestId: text('Quote it when you report a problem'),
   errors: Type.Array(
     Type.Object(

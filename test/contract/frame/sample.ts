@@ -138,7 +138,7 @@ const sampleOperations: Operation[] = [
     item: Note,
     handle: ({ page: { limit, cursor, count } }) => ({
       items: [{ title: cursor ?? 'first' }].slice(0, limit),
-      next: cursor === undefined ? 'second page' : null,
+      next: cursor === undefined ? 'second-page' : null,
       ...(count ? { total: 2 } : {}),
     }),
   }),
