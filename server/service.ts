@@ -6,6 +6,7 @@ import { classDefinitions } from '../cloud/class-definitions.ts'
 import { defineLogin } from '../cloud/functions/login.ts'
 import { accountRoutes } from '../cloud/gate/accounts/routes.ts'
 import { createGate } from '../cloud/gate/gate.ts'
+import { refusedRoutes } from '../cloud/gate/not-offered.ts'
 import { allowedRoutes } from '../cloud/gate/routes.ts'
 import { loadParseServer } from '../cloud/parse-server/internals.ts'
 import { startParse } from '../cloud/parse-server/start.ts'
@@ -157,7 +158,7 @@ function watchAbandoned({ mongodbUri }: Config, client: MongoClient, log: Log): 
 /** What the class family is, with the rules or, in the open test environment, without them. */
 const classFamilyParts = ({ open }: Config, records: Records, database: Connection) => ({
   appName,
-  routes: allowedRoutes,
+  routes: open ? allowedRoutes : [...allowedRoutes, ...refusedRoutes],
   definitions: open ? [] : classDefinitions,
   cloud: (Parse: typeof ParseSdk) => {
     registerFunctions(Parse)

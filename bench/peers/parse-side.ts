@@ -6,6 +6,8 @@ const keys = {
   APPLICATION_ID: 'bench-application-id',
   REST_API_KEY: 'bench-rest-api-key-1',
   JAVASCRIPT_KEY: 'bench-javascript-key',
+  CLIENT_KEY: 'bench-client-key-001',
+  DOTNET_KEY: 'bench-dotnet-key-001',
   MASTER_KEY: 'bench-master-key-001',
   AUDIT_KEY: 'bench-audit-key-0001',
   KEY_ENCRYPTION_KEY: 'bench-encryption-key',

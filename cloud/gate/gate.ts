@@ -8,6 +8,8 @@ import { isOfAccounts } from './accounts/routes.ts'
 import { auditAnswer } from './audit/audit-answer.ts'
 import { checkNames, recordsRequestOf } from './audit/records-request.ts'
 
+import { noSuchClass, notOffered } from './not-offered.ts'
+import { isForOperators, isOperators, narrowAnswer, requireReading } from './operator.ts'
 import { distinctValues } from './query/distinct.ts'
 import { checkListFields, type ListQuery, readListQuery, readObjectQuery } from './query/list-query.ts'
 import { newBudget, type QueryRules } from './query/where.ts'
@@ -48,6 +50,7 @@ export function createGate({ open, records, spend, accounts }: GateParts): Reque
   const shareSchema = sharedSchema<ParseSchema>()
   return async (request, res, next) => {
     const req = request as unknown as ParseRequest
+    req.auth ??= nobody
     try {
       if (!open) shareSchema(req.config.database)
       const parts = await partsOf(req)
@@ -66,6 +69,7 @@ export function createGate({ open, records, spend, accounts }: GateParts): Reque
         checkNames(requests)
         await letRemove(req, records)
         auditAnswer(req, res, requests, records)
+        if (isForOperators(req)) narrowAnswer(res, serves)
       }
       if (queries[0]?.distinct !== undefined)
         res.json(await distinctValues(req, parts[0]?.className ?? '', queries[0]))
@@ -79,6 +83,9 @@ export function createGate({ open, records, spend, accounts }: GateParts): Reque
     }
   }
 }
+
+/** Who asks where Parse has not looked. */
+const nobody: ParseRequest['auth'] = { isMaster: false, getUserRoles: async () => [] }
 
 /** Each part of a batch counts; of the address, the request itself is counted already. */
 async function limit(
@@ -99,16 +106,19 @@ function admit(
 ): void {
   const { isMaster, user } = req.auth
   checkJson(req.body)
+  if (isOperators(req)) requireReading(req, parts)
   // The context of triggers is ours: a client must not be able to write into it.
   if (!isMaster) req.info.context = {}
+  const refused = parts.find(({ path, className }) => className === undefined && !isAllowed(path))
+  if (!open && refused && !isForOperators(req))
+    throw new Refusal(400, code.forbidden, notOffered(refused.path))
   if (!open && !isMaster && !user && !parts.every(isOpenToAll))
     throw new Refusal(401, code.invalidSession, 'Invalid session token')
-  if (!open && !parts.every(({ path }) => isAllowed(path)))
-    throw new Refusal(400, code.forbidden, 'Permission denied')
   if (!open && !isMaster && isBatch(req) && parts.some(isOfAccounts))
     throw new Refusal(400, code.forbidden, 'A request about an account must not be part of a batch.')
-  if (!parts.every(({ className }) => className === undefined || serves(className)))
-    throw new Refusal(400, code.forbidden, 'There is no such class')
+  for (const { className } of parts)
+    if (className !== undefined && !serves(className))
+      throw new Refusal(400, code.forbidden, noSuchClass(className))
   if (plainPath(req.path) === '/login') keepOutOfUrl(req)
 }
 

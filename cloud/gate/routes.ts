@@ -1,6 +1,8 @@
 import type { Express, RequestHandler } from 'express'
 import type { Logger } from 'pino'
 import { counted, type Spend } from '../../records/limits/rate-limits.ts'
+import { notOffered } from './not-offered.ts'
+import { code } from './request/parse-request.ts'
 import { plainPath, type RequestPart } from './request/request-parts.ts'
 import { answerUnhandled, speakErrors } from './response/answer.ts'
 import { startDeadline } from './response/deadline.ts'
@@ -24,6 +26,9 @@ export function classFamily(
     startDeadline(req, res)
     const unhandled = (error?: unknown) => answerUnhandled(error, res, log)
     if (!open && /^\/apps(\/|$)/i.test(req.path)) return unhandled()
+    // Parse answers these before it looks who asks.
+    if (!open && /^\/(files|graphql)(\/|$)/i.test(req.path))
+      return res.status(400).json({ code: code.forbidden, error: notOffered(req.path) })
     spend('address', counted(req.ip ?? ''), res).then(() => parse(req, res, unhandled), unhandled)
   }
 }
@@ -34,7 +39,8 @@ export const allowedRoutes = [
   'functions/[A-Za-z0-9_]+',
   '[Ll]ogin',
   'logout',
-  'users(/me)?',
+  'users(/[^/]+)?',
+  '[Ss]essions/me',
   'requestPasswordReset',
   'verificationEmailRequest',
   'batch',
@@ -56,8 +62,12 @@ const openRoutes = [
   '/functions/login',
 ]
 
+/** Parse does not look whose session it is: whoever answers does. */
+const OWN_SESSION = '/sessions/me'
+
 export function isOpenToAll({ method, path }: RequestPart): boolean {
   const route = plainPath(path)
+  if (route === OWN_SESSION) return method === 'GET'
   return openRoutes.includes(route) && (method === 'POST' || route === '/login')
 }
 
@@ -65,10 +75,11 @@ export function isOpenToAll({ method, path }: RequestPart): boolean {
 export const servesAtRoot = (path: string): boolean => /^\/(functions\/|login\/?$)/i.test(path)
 
 const known =
-  /^(\/1)?\/(functions\/\w{1,64}|login|logout|users|users\/me|batch|requestPasswordReset|verificationEmailRequest)\/?$/i
+  /^(\/1)?\/(functions\/\w{1,64}|login|logout|users|users\/me|sessions\/me|batch|requestPasswordReset|verificationEmailRequest)\/?$/i
 
 /** The route template for logs and figures: class and function names show, ids do not. */
 export function classFamilyRoute(path: string): string | undefined {
+  if (/^\/1\/users\/(?!me\/?$)[^/]+\/?$/i.test(path)) return '/1/users/{objectId}'
   const [, className, objectId] = /^\/1\/classes\/(\w{1,64})(\/[^/]+)?\/?$/.exec(path) ?? []
   if (className) return `/1/classes/${className}${objectId ? '/{objectId}' : ''}`
   if (path.startsWith('/1/apps/')) return '/1/apps'

@@ -14,6 +14,9 @@ export interface ParseConfig {
   masterKey: string
   restApiKey: string
   javascriptKey: string
+  clientKey: string
+  dotnetKey: string
+  readOnlyMasterKey?: string
   corsOrigins?: string[]
   lockoutAttempts: number
 }
@@ -101,6 +104,9 @@ function identity(config: ParseConfig, publicUrl: string) {
     masterKey: config.masterKey,
     restAPIKey: config.restApiKey,
     javascriptKey: config.javascriptKey,
+    clientKey: config.clientKey,
+    dotNetKey: config.dotnetKey,
+    ...(config.readOnlyMasterKey === undefined ? {} : { readOnlyMasterKey: config.readOnlyMasterKey }),
     masterKeyIps: loopback,
     readOnlyMasterKeyIps: loopback,
     maintenanceKeyIps: loopback,
@@ -156,7 +162,7 @@ function accounts(config: ParseConfig) {
       unlockOnPasswordReset: true,
     },
     protectedFields: { _User: { '*': ['email'] } },
-    protectedFieldsOwnerExempt: false,
+    protectedFieldsOwnerExempt: true,
     protectedFieldsTriggerExempt: true,
     protectedFieldsSaveResponseExempt: false,
   }

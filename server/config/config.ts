@@ -1,6 +1,7 @@
 import { directoryFault } from './data-directory.ts'
 import { keptKeys } from './kept-keys.ts'
 import { type Setting, settings } from './known-settings.ts'
+import { key } from './value-kinds.ts'
 
 type Settings = typeof settings
 type Name = keyof Settings
@@ -96,9 +97,12 @@ function weakened(address: unknown): string[] {
 
 /** A key that serves two purposes would give a client the other one's rights. */
 function sharedSecrets(values: Record<string, unknown>): string[] {
-  const made = names.filter((name) => 'made' in settings[name] && values[name] !== undefined)
-  return made.flatMap((name, i) =>
-    made
+  const secrets = names.filter((name) => {
+    const setting: Setting<unknown> = settings[name]
+    return (setting.made || setting.kind === key) && values[name] !== undefined
+  })
+  return secrets.flatMap((name, i) =>
+    secrets
       .slice(0, i)
       .filter((other) => values[other] === values[name])
       .map((other) => `${variableOf(name)} must differ from ${variableOf(other)}`),

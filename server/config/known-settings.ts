@@ -70,10 +70,17 @@ export const settings = {
   },
   restApiKey: { kind: key, made: true, about: 'Key that REST clients of the class family send' },
   javascriptKey: { kind: key, made: true, about: 'Key that JavaScript SDK clients send' },
+  clientKey: { kind: key, made: true, about: 'Key that the SDKs for Android, Apple and Flutter send' },
+  dotnetKey: { kind: key, made: true, about: 'Key that the SDK for .NET sends' },
   masterKey: {
     kind: key,
     made: true,
     about: 'Key that bypasses every access rule; accepted from this machine only',
+  },
+  readOnlyMasterKey: {
+    kind: key,
+    about:
+      'Key that reads everything, for Parse Dashboard; accepted from this machine only, each read is audited (docs/parse-dashboard.md)',
   },
   keyEncryptionKey: {
     kind: key,

@@ -1,6 +1,7 @@
 import { requireNone } from '../../../records/accounts/user/password-policy.ts'
 import { usernameViolations, usersOf } from '../../../records/accounts/user/user.ts'
 import { identityOf } from '../../request/caller.ts'
+import { code, Refusal } from '../request/parse-request.ts'
 import { changeIn, type Fields } from './bodies.ts'
 import type { Answer, Handling } from './handling.ts'
 
@@ -29,6 +30,20 @@ export async function deleteAccount(handling: Handling): Promise<Answer | undefi
   }
   await removals.remove(callerOf(handling), id, undefined)
   return { body: {} }
+}
+
+/** The session of the request, as SDKs ask for it. */
+export async function ownSession({ req, sessions }: Handling): Promise<Answer> {
+  const session = await sessions.ofToken(req.info.sessionToken ?? '')
+  if (!session) throw new Refusal(401, code.invalidSession, 'Invalid session token')
+  const { sid: objectId, mvUid, sessionToken, expiresAt, createdAt } = session
+  const user = { __type: 'Pointer', className: '_User', objectId: mvUid }
+  return {
+    body: {
+      ...{ objectId, sessionToken, user, restricted: false, createdAt },
+      expiresAt: { __type: 'Date', iso: expiresAt },
+    },
+  }
 }
 
 /** @returns the session @throws PasswordRequired, WrongPassword, AccountLocked, TooManyRequests */

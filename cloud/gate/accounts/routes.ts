@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express'
 import type { ParseRequest } from '../request/parse-request.ts'
 import type { RequestPart } from '../request/request-parts.ts'
-import { changeAccount, deleteAccount } from './changes.ts'
+import { changeAccount, deleteAccount, ownSession } from './changes.ts'
 import { answerFault } from './faults.ts'
 import type { AccountParts, Answer, Handling } from './handling.ts'
 import { guardBy } from './handling.ts'
@@ -13,7 +13,10 @@ type Handle = (handling: Handling) => Promise<Answer | undefined>
 const routes: [method: string, path: RegExp, handle: Handle][] = [
   ['POST', /^\/(users|classes\/_User)\/?$/, signUp],
   ['POST', /^\/login\/?$/i, logIn],
+  // As SDKs send it: a POST whose body says that it is a GET.
+  ['GET', /^\/login\/?$/i, logIn],
   ['POST', /^\/functions\/Login\/?$/, logInByFunction],
+  ['GET', /^\/sessions\/me\/?$/i, ownSession],
   ['POST', /^\/requestPasswordReset\/?$/i, resetPassword],
   ['POST', /^\/verificationEmailRequest\/?$/i, sendVerification],
   ['PUT', /^\/(?:users|classes\/_User)\/([^/]+)\/?$/, changeAccount],

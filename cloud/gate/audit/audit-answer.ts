@@ -4,6 +4,7 @@ import type { Access } from '../../../records/store/audit/trail.ts'
 import { inTime } from '../../../records/store/reading/deadline.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
 import { identityOf } from '../../request/caller.ts'
+import { isOperators, operatorOf } from '../operator.ts'
 import type { ParseRequest } from '../request/parse-request.ts'
 import { beforeAnswer } from '../response/answer.ts'
 import { type AuditedCaller, accessesToObjects } from './objects-in-answer.ts'
@@ -30,7 +31,9 @@ export function auditAnswer(
   records: Records,
 ): void {
   if (requests.every((one) => one === undefined)) return
-  const caller = identityOf(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
+  const caller = isOperators(req)
+    ? operatorOf(req)
+    : identityOf(req.auth.isMaster, req.auth.user?.id, req.get('x-request-id'))
   const roles = async () => (await req.auth.getUserRoles()).map((role) => role.replace(/^role:/, ''))
   const asking = { records, caller, roles }
   // The query's own deadline may have passed.

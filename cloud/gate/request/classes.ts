@@ -6,6 +6,9 @@ const fieldsOf = new Map(
   classDefinitions.map(({ className, fields = {} }) => [className, new Map(Object.entries(fields))]),
 )
 
+/** The classes that clients reach. */
+export const classNames = ['_User', ...[...fieldsOf.keys()].filter((name) => !name.startsWith('_'))]
+
 /** What every class has. */
 const ofParse = new Map<string, Field['type']>([
   ['objectId', 'String'],

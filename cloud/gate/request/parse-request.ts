@@ -9,7 +9,13 @@ export interface ParseRequest extends Request {
     publicServerURL: string
     requestComplexity: { batchRequestLimit: number }
   }
-  auth: { isMaster: boolean; user?: { id: string }; getUserRoles(): Promise<string[]> }
+  auth: {
+    isMaster: boolean
+    /** By the key that may only read. */
+    isReadOnly?: boolean
+    user?: { id: string }
+    getUserRoles(): Promise<string[]>
+  }
   info: { context: object; sessionToken?: string; installationId?: string }
   /** The real method of a request whose body named another one in `_method`. */
   originalMethod?: string

@@ -118,6 +118,8 @@ function describe(status: number, body: unknown): Fault {
   // 100, "connection failed", is what Parse says when its rate limit is exceeded.
   if (status === 429 || given === 100)
     return { status: 429, code: code.tooManyRequests, error: text ?? 'Too many requests' }
+  // What Parse says of a request without one of its keys.
+  if (status === 403 && text === 'unauthorized') return { status, code: code.forbidden, error: UNAUTHORIZED }
   if (given === code.invalidSession)
     return { status: 401, code: given, error: text ?? 'Invalid session token' }
   if (given === code.timeout) return { status: 408, code: given, error: 'The query took too long' }
@@ -127,6 +129,9 @@ function describe(status: number, body: unknown): Fault {
   const known = typeof given === 'number' ? given : (codeOfStatus[status] ?? code.invalidJson)
   return { status, code: known, error: text ?? 'The request is malformed' }
 }
+
+const UNAUTHORIZED =
+  'unauthorized: send X-Parse-Application-Id, and with its key one of X-Parse-REST-API-Key, X-Parse-JavaScript-Key, X-Parse-Client-Key (Android, Apple, Flutter) and X-Parse-Windows-Key (.NET)'
 
 const codeOfStatus: Record<number, number> = {
   401: code.invalidSession,

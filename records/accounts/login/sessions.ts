@@ -127,6 +127,12 @@ export class Sessions {
     return (await this.#sessions.findOne({ _session_token: sessionToken }))?._id
   }
 
+  /** The same as a whole, while it lives. */
+  async ofToken(sessionToken: string): Promise<(LiveSession & { createdAt: Date }) | undefined> {
+    const session = await this.#sessions.findOne(this.#alive({ _session_token: sessionToken }))
+    return session ? { ...this.#live(session), createdAt: session._created_at } : undefined
+  }
+
   /** When a session ends at the latest. */
   latestEnd(): Date {
     return new Date(this.#clock().getTime() + longestMs)

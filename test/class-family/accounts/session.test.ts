@@ -29,7 +29,9 @@ describe('class family: keys and sessions', () => {
       const send = () => request()[method as 'get'](path)
       const keyless = await send()
       assert.equal(keyless.status, 403)
-      assert.deepEqual(keyless.body, { code: 119, error: 'unauthorized' })
+      assert.equal(keyless.body.code, 119)
+      for (const name of ['REST-API', 'JavaScript', 'Client', 'Windows'])
+        assert.ok(keyless.body.error.includes(`X-Parse-${name}-Key`), keyless.body.error)
       assert.match(keyless.headers['content-type'] ?? '', /^application\/json/)
       for (const token of [undefined, 'r:00000000000000000000000000000000', '[object Object]']) {
         const { status, body } = await send().set({
@@ -55,7 +57,8 @@ describe('class family: keys and sessions', () => {
         .get('/1/classes/CarePlan')
         .set({ ...headers, 'X-Parse-Session-Token': user.sessionToken })
       assert.equal(status, 403)
-      assert.deepEqual(body, { code: 119, error: 'unauthorized' })
+      assert.equal(body.code, 119)
+      assert.match(body.error, /^unauthorized/)
     }
   })
 

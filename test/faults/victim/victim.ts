@@ -45,7 +45,8 @@ export async function victims(
   const keys = { APPLICATION_ID: newSecret(), REST_API_KEY: newSecret() }
   const env = {
     ...keys,
-    ...{ JAVASCRIPT_KEY: newSecret(), MASTER_KEY: newSecret(), KEY_ENCRYPTION_KEY: newSecret() },
+    ...{ JAVASCRIPT_KEY: newSecret(), CLIENT_KEY: newSecret(), DOTNET_KEY: newSecret() },
+    ...{ MASTER_KEY: newSecret(), KEY_ENCRYPTION_KEY: newSecret() },
     ...{ MONGODB_URI: mongodbUri, AUDIT_KEY: auditKey, DATA_DIR: newDataDir() },
     // What an operator runs; it does without the supervision of handlers, and so starts faster.
     NODE_ENV: 'production',

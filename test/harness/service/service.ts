@@ -21,6 +21,7 @@ export const config = readConfig(
     ACCOUNT_LOGIN_ATTEMPTS: unlimited,
     ADDRESS_RATE: unlimited,
     ACCOUNT_RATE: unlimited,
+    READ_ONLY_MASTER_KEY: 'read-only-master-key-of-tests',
     OIDC_ISSUER: `http://127.0.0.1:${await freePort()}`,
     OIDC_CLIENT_ID: 'health-record',
     OIDC_CLIENT_SECRET: 'a-secret-of-the-provider-and-us',

@@ -10,6 +10,8 @@ const secrets = {
   APPLICATION_ID: 'application-id-0001',
   REST_API_KEY: 'rest-api-key-000001',
   JAVASCRIPT_KEY: 'javascript-key-0001',
+  CLIENT_KEY: 'client-key-000000001',
+  DOTNET_KEY: 'dotnet-key-000000001',
   MASTER_KEY: 'master-key-00000001',
   KEY_ENCRYPTION_KEY: 'key-encryption-key-1',
   AUDIT_KEY: 'audit-key-000000001',
@@ -55,6 +57,8 @@ describe('configuration', () => {
       'applicationId',
       'restApiKey',
       'javascriptKey',
+      'clientKey',
+      'dotnetKey',
       'keyEncryptionKey',
       'auditKey',
     ])

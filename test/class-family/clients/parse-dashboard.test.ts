@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { config, keys, request, service } from '../../harness/service/service.ts'
+
+/** What Parse Dashboard sends, with the header that a proxy before it adds. */
+const asOperator = { 'X-Operator': 'alice' }
+const body = (method: string, more: object = {}) => ({
+  ...{ _method: method, _ApplicationId: config.applicationId, _MasterKey: config.readOnlyMasterKey, ...more },
+})
+const send = (
+  path: string,
+  method = 'GET',
+  more: object = {},
+  headers: Record<string, string> = asOperator,
+) =>
+  request()
+    .post(`/1${path}`)
+    .set({ 'Content-Type': 'text/plain', ...headers })
+    .send(JSON.stringify(body(method, more)))
+
+describe('Parse Dashboard, with the READ_ONLY_MASTER_KEY', () => {
+  let patient: Patient
+  let planId: string
+  before(async () => {
+    patient = await newPatient()
+    planId = await newPlan(patient)
+  })
+
+  it('learns what the server has, and nothing that it could do but read', async () => {
+    const { status, body } = await send('/serverInfo')
+    assert.equal(status, 200)
+    assert.match(body.parseServerVersion, /^9\./)
+    assert.deepEqual(body.features.schemas.addClass, false)
+    assert.deepEqual(body.features.globalConfig, { create: false, read: true, update: false, delete: false })
+    const schemas = await send('/schemas')
+    const names = schemas.body.results.map(({ className }: { className: string }) => className)
+    assert.ok(names.includes('CarePlan') && names.includes('_User') && !names.includes('_Session'))
+    assert.equal((await send('/schemas/CarePlan')).body.className, 'CarePlan')
+    assert.deepEqual((await send('/config')).body, { params: {} })
+  })
+
+  it('reads objects, each read audited under the name that the operator gives', async () => {
+    const { body } = await send('/classes/CarePlan', 'GET', { where: { objectId: planId }, limit: 1 })
+    assert.equal(body.results[0].objectId, planId)
+    const counted = await send('/classes/CarePlan', 'GET', {
+      where: { objectId: planId },
+      limit: 0,
+      count: 1,
+    })
+    assert.equal(counted.body.count, 1)
+    const entries = await service.db.collection('audit.entries').find({ ehrId: patient.ehrId }).toArray()
+    const ofOperator = entries.filter(({ userId }) => userId === 'operator alice')
+    assert.ok(ofOperator.some(({ action, ids }) => action === 'query' && ids.includes(planId)))
+  })
+
+  it('without a name is refused, and told how to give one', async () => {
+    for (const headers of [{}, { 'X-Operator': ' ' }, { 'X-Operator': '<b>' }]) {
+      const { status, body } = await send('/classes/CarePlan', 'GET', {}, headers)
+      assert.deepEqual([status, body.code], [403, 119])
+      assert.match(body.error, /X-Operator/)
+    }
+  })
+
+  it('changes nothing', async () => {
+    for (const [path, method, more] of [
+      [`/classes/CarePlan/${planId}`, 'PUT', { name: 'x' }],
+      [`/classes/CarePlan/${planId}`, 'DELETE', {}],
+      ['/classes/CarePlan', 'POST', {}],
+      ['/schemas/Medication', 'POST', { className: 'Medication' }],
+      ['/config', 'PUT', { params: { a: 1 } }],
+      ['/functions/bmi', 'POST', {}],
+      ['/batch', 'POST', { requests: [] }],
+      [`/users/${patient.mvUid}`, 'PUT', { name: 'x' }],
+      ['/aggregate/CarePlan', 'GET', {}],
+      ['/classes/_Session', 'GET', {}],
+    ] as const) {
+      const { status, body } = await send(path, method, more)
+      assert.ok(status === 403 || status === 400, `${method} ${path}: ${status}`)
+      assert.equal(body.code, 119)
+    }
+    assert.equal((await service.db.listCollections({ name: 'Medication' }).toArray()).length, 0)
+  })
+
+  it('is told nothing by another key, and the master key makes no classes', async () => {
+    for (const key of [config.masterKey, 'wrong']) {
+      const headers = { ...keys(), 'X-Parse-Master-Key': key, ...asOperator }
+      for (const path of ['/1/serverInfo', '/1/schemas', '/1/config'])
+        assert.equal((await request().get(path).set(headers)).body.code, 119, path)
+      assert.equal((await request().post('/1/classes/Medication').set(headers).send({})).status >= 400, true)
+    }
+    assert.equal((await service.db.listCollections({ name: 'Medication' }).toArray()).length, 0)
+  })
+})
