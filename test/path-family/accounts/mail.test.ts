@@ -99,7 +99,10 @@ describe('mails of accounts', () => {
 
     it('sends neither links nor addresses into the log', () => {
       // The link for the first administrator is nobody's mail.
-      assert.doesNotMatch(service.output(), /(activation|choice)\?|token=(?!\S+\n\nSign up)|user-.*@example\.org/)
+      assert.doesNotMatch(
+        service.output(),
+        /(activation|choice)\?|token=(?!\S+\n\nSign up)|user-.*@example\.org/,
+      )
     })
   })
 })
