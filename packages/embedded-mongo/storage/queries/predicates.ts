@@ -2,7 +2,7 @@
 import type { Document } from 'bson'
 import { isRegex, literalPrefix } from '../../language/expressions/regex.ts'
 import { compileFilter, isOperators } from '../../language/filters/matcher.ts'
-import { type Collation, compare, equal, typeOrder } from '../../values/compare.ts'
+import { type Collation, compare, typeOrder } from '../../values/compare.ts'
 import { isNullish, isObject, truthy } from '../../values/values.ts'
 
 /** One demand, all of which must hold: an operator and its operand. */
@@ -89,7 +89,10 @@ export const clauseCount = (filter: Document): number =>
 
 /** True when meeting `have` guarantees meeting `want`. */
 const covers = (have: Demand, want: Demand): boolean => {
-  if (want.operator === '$exists') return truthy(want.operand) ? excludesNull(have) : equal(have, want)
+  if (want.operator === '$exists')
+    return have.operator === '$exists'
+      ? truthy(have.operand) === truthy(want.operand)
+      : truthy(want.operand) && excludesNull(have)
   const values =
     have.operator === '$eq' ? [have.operand] : have.operator === '$in' ? (have.operand as unknown[]) : []
   if (values.length > 0) {
