@@ -141,6 +141,7 @@ export class Transactions {
       get: (key) => view.get(key),
       range: (...bounds) => view.range(...bounds),
       keys: (...bounds) => view.keys(...bounds),
+      visit: (...bounds) => view.visit(...bounds),
       count: (low, high) => view.count(low, high),
       put: (key, value) => {
         check(key)

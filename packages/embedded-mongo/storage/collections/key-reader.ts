@@ -79,12 +79,15 @@ export class KeyReader {
     this.#to = this.#last
   }
 
-  /** False where the key does not tell: null stands for a missing value, too. */
-  append(key: Buffer): boolean {
+  /**
+   * @param key where a key begins at `first`
+   * @returns false where it does not tell: null stands for a missing value, too
+   */
+  append(key: Uint8Array, first: number): boolean {
     if (this.#slab.length - this.#to < this.#most) this.#makeRoom()
     const slab = this.#slab
     const start = this.#to
-    let from = SPACE_BYTES
+    let from = first + SPACE_BYTES
     let to = start + 4
     for (const { head, mask } of this.#parts) {
       const type = (key[from] as number) ^ mask
@@ -117,7 +120,7 @@ const putValue = (
   slab: Buffer,
   head: number,
   to: number,
-  key: Buffer,
+  key: Uint8Array,
   from: number,
   mask: number,
 ): number => {
@@ -147,19 +150,27 @@ const putValue = (
 }
 
 const double = new DataView(new ArrayBuffer(8))
+const doubleBytes = new Uint8Array(double.buffer)
 
 /** As drivers write a number: whole ones as Int32 where they fit. */
-const putNumber = (slab: Buffer, head: number, to: number, key: Buffer, at: number, mask: number): number => {
+const putNumber = (
+  slab: Buffer,
+  head: number,
+  to: number,
+  key: Uint8Array,
+  at: number,
+  mask: number,
+): number => {
   const isNegative = (((key[at] as number) ^ mask) & 0x80) === 0
   const turned = isNegative ? mask ^ 0xff : mask
-  for (let i = 0; i < 8; i++) double.setUint8(i, (key[at + i] as number) ^ turned)
-  if (!isNegative) double.setUint8(0, double.getUint8(0) ^ 0x80)
+  for (let i = 0; i < 8; i++) doubleBytes[i] = (key[at + i] as number) ^ turned
+  if (!isNegative) doubleBytes[0] = (doubleBytes[0] as number) ^ 0x80
   const number = double.getFloat64(0)
   slab[head] = isInt32(number) ? 16 : 1
   return isInt32(number) ? slab.writeInt32LE(number, to) : slab.writeDoubleLE(number, to)
 }
 
-const putText = (slab: Buffer, to: number, key: Buffer, from: number, mask: number): number => {
+const putText = (slab: Buffer, to: number, key: Uint8Array, from: number, mask: number): number => {
   let end = to + 4
   for (let at = from; !isEnd(key, at, mask); at++) {
     slab[end] = (key[at] as number) ^ mask
@@ -171,11 +182,11 @@ const putText = (slab: Buffer, to: number, key: Buffer, from: number, mask: numb
   return end
 }
 
-const isEnd = (key: Buffer, at: number, mask: number): boolean =>
+const isEnd = (key: Uint8Array, at: number, mask: number): boolean =>
   ((key[at] as number) ^ mask) === 0 && ((key[at + 1] as number) ^ mask) === 0
 
 /** Where the next component begins; -1: nobody knows. */
-const pastComponent = (key: Buffer, from: number, type: number, mask: number): number => {
+const pastComponent = (key: Uint8Array, from: number, type: number, mask: number): number => {
   switch (type) {
     case NUMBER:
       return from + (((key[from + 9] as number) ^ mask) === 2 ? 10 : 18)

@@ -2,7 +2,7 @@
 import { statfsSync } from 'node:fs'
 import { open, type RangeOptions, type RootDatabase } from 'lmdb'
 import { CommandError } from '../../values/errors.ts'
-import { type Entry, Overlay, type View, type WritableView } from './overlay.ts'
+import { type Entry, Overlay, type View, type Visitor, type WritableView } from './overlay.ts'
 
 const CHUNK = 512
 /** Keys are small. */
@@ -49,6 +49,12 @@ const notWritten = (cause: unknown) =>
 const SLICE_MS = 10
 const GROUP_MS = 100
 
+/** Of low <= key < high. */
+const boundsOf = (low: Buffer, high: Buffer, reverse: boolean): RangeOptions =>
+  reverse
+    ? { start: high, end: low, exclusiveStart: true, inclusiveEnd: true, reverse }
+    : { start: low, end: high }
+
 /** Chunks that each start behind the last key, so that a suspended reader holds nothing open. */
 function* inChunks<T>(
   { low, high, reverse, expected = FIRST_CHUNK }: Range,
@@ -58,9 +64,7 @@ function* inChunks<T>(
 ): Iterable<T> {
   let [from, to] = [low, high]
   for (let limit = expected; ; limit = Math.min(2 * limit, chunk)) {
-    const bounds = reverse
-      ? { start: to, end: from, exclusiveStart: true, inclusiveEnd: true, reverse }
-      : { start: from, end: to, exclusiveStart: from !== low }
+    const bounds = { ...boundsOf(from, to, reverse), ...(from !== low && { exclusiveStart: true }) }
     const items = [...read({ ...bounds, limit })]
     yield* items
     const last = items.at(-1)
@@ -73,6 +77,8 @@ function* inChunks<T>(
 export class Storage implements View {
   readonly #db: RootDatabase<Buffer, Buffer>
   readonly #file: string
+  /** Who takes keys where lmdb puts them, while they are gone through. */
+  #visitor: Visitor | undefined
   #queue: Job<unknown>[] = []
   #committing: Promise<void> | undefined
   /** What is on its way to the disk. */
@@ -86,7 +92,14 @@ export class Storage implements View {
     this.#db = open<Buffer, Buffer>({
       path: file,
       encoding: 'binary',
-      keyEncoding: 'binary',
+      keyEncoder: {
+        writeKey: (key: Uint8Array, target: Uint8Array, start: number) => {
+          target.set(key, start)
+          return start + key.length
+        },
+        readKey: (target: Uint8Array, start: number, end: number) =>
+          this.#visitor ? this.#visitor(target, start, end) : Buffer.from(target.subarray(start, end)),
+      },
       noSubdir: true,
       // A commit then counts as done only when it is on disk.
       overlappingSync: false,
@@ -104,6 +117,26 @@ export class Storage implements View {
 
   keys(low: Buffer, high: Buffer, reverse = false, expected?: number): Iterable<Buffer> {
     return this.#keys({ low, high, reverse, expected }, () => ({}))
+  }
+
+  visit(low: Buffer, high: Buffer, reverse: boolean, most: number, visitor: Visitor): Buffer | undefined {
+    return this.#visit(boundsOf(low, high, reverse), most, visitor)
+  }
+
+  #visit(bounds: RangeOptions, most: number, visitor: Visitor): Buffer | undefined {
+    let left = most
+    let last: Buffer | undefined
+    this.#visitor = (bytes, start, end) => {
+      const more = visitor(bytes, start, end) && --left > 0
+      if (!more) last = Buffer.from(bytes.subarray(start, end))
+      return more
+    }
+    try {
+      for (const more of this.#db.getKeys(bounds) as Iterable<unknown>) if (!more) break
+    } finally {
+      this.#visitor = undefined
+    }
+    return last
   }
 
   count(low: Buffer, high: Buffer): number {
@@ -137,6 +170,8 @@ export class Storage implements View {
       get: (key) => this.#db.get(key, held()),
       range: (low, high, reverse = false, expected) => this.#range({ low, high, reverse, expected }, held),
       keys: (low, high, reverse = false, expected) => this.#keys({ low, high, reverse, expected }, held),
+      visit: (low, high, reverse, most, visitor) =>
+        this.#visit({ ...boundsOf(low, high, reverse), ...held() }, most, visitor),
       count: (low, high) => this.#db.getKeysCount({ start: low, end: high, ...held() }),
       release: () => {
         released = true

@@ -1,5 +1,5 @@
 /** Finds that an index answers alone: all that they ask for is in its keys. */
-import { wholeFields } from '../../language/results/projection.ts'
+import { plainFields } from '../../language/results/projection.ts'
 import type { Run } from '../../values/raw.ts'
 import { PAUSE, Pace, type Step } from '../../values/steps.ts'
 import { decode } from '../../values/values.ts'
@@ -7,25 +7,25 @@ import type { Collection } from '../collections/catalog.ts'
 import { type Index, tellsValues } from '../collections/indexes.ts'
 import { KeyReader } from '../collections/key-reader.ts'
 import { idIn, type Match, readRecord } from '../collections/records.ts'
-import type { View } from '../disk/overlay.ts'
+import type { View, Visitor } from '../disk/overlay.ts'
 import type { Plan } from './planner.ts'
-import { type Examined, keysIn, onlyOnce, type Query } from './query.ts'
-
-/** How many keys are read at a time. */
-const STRIDE = 64
+import { type Examined, eachKey, onlyOnce, type Query } from './query.ts'
 
 /** What makes the documents of a plan's keys; undefined: the keys do not suffice. */
 export const coverOf = (plan: Plan, projection: unknown): KeyReader | undefined => {
   const { index, covered, ordered, doubtful = [] } = plan
   // A unique index knows its records by what it holds beside the keys.
   if (!index || index.unique || !covered || !ordered || doubtful.length > 0) return undefined
-  const asked = wholeFields(projection)
-  const places = asked?.names.map((name) => index.fields.indexOf(name)) ?? []
-  if (!asked || asked.dropped || !places.every((at) => at >= 0 && tellsValues(index, at))) return undefined
+  const asked = plainFields(projection)
+  const places = asked?.map(({ from }) => index.fields.indexOf(from)) ?? []
+  if (!asked || !places.every((at) => at >= 0 && tellsValues(index, at))) return undefined
+  // Where fields get other names, they stand in the order of the projection.
+  const inOrder = places.every((at, i) => i === 0 || at > (places[i - 1] as number))
+  if (!inOrder && asked.some(({ name, from }) => name !== from)) return undefined
   const parts = index.fields.slice(0, Math.max(...places) + 1)
   return new KeyReader(
-    parts.map((name, at) => ({
-      name: places.includes(at) ? name : undefined,
+    parts.map((_, at) => ({
+      name: asked[places.indexOf(at)]?.name,
       descending: index.descending[at] === true,
     })),
   )
@@ -46,24 +46,25 @@ export function* coveredRows(
   const isNew = index.multikey && plan.bounds.length > 1 ? onlyOnce() : undefined
   const most = limit ? skip + limit : Number.POSITIVE_INFINITY
   let found = 0
-  for (const key of keysIn(view, index, plan)) {
-    if (++examined.keys % STRIDE === 0) {
-      yield* reader.take()
-      if (pace.due()) yield PAUSE
-    }
-    if (isNew && !isNew(idIn(key))) continue
-    if (reader.append(key)) {
-      if (++found <= skip) reader.undo()
-    } else {
-      examined.documents++
-      const row = wholeOf(view, collection, idIn(key), whole)
-      if (!row) continue
-      yield* reader.take()
-      if (++found > skip) yield row
-    }
-    if (found === most) break
+  let untold: Buffer | undefined
+  const visitor: Visitor = (bytes, start, end) => {
+    examined.keys++
+    if (isNew && !isNew(idIn(Buffer.from(bytes.subarray(start, end))))) return true
+    if (!reader.append(bytes, start)) untold = idIn(Buffer.from(bytes.subarray(start, end)))
+    else if (++found <= skip) reader.undo()
+    return untold === undefined && found < most
   }
-  yield* reader.take()
+  for (const _ of eachKey(view, index, plan, visitor)) {
+    yield* reader.take()
+    if (untold) {
+      examined.documents++
+      const row = wholeOf(view, collection, untold, whole)
+      untold = undefined
+      if (row && ++found > skip) yield row
+    }
+    if (found >= most) return
+    if (pace.due()) yield PAUSE
+  }
 }
 
 const wholeOf = (

@@ -17,7 +17,7 @@ import {
   scanIndex,
   scanRecords,
 } from '../collections/records.ts'
-import type { Entry, View } from '../disk/overlay.ts'
+import type { Entry, View, Visitor } from '../disk/overlay.ts'
 import { merged } from './merge.ts'
 import { choosePlan, type Plan } from './planner.ts'
 import { rootsOf } from './predicates.ts'
@@ -170,13 +170,34 @@ function* entriesIn(
     yield* exact ? lookUp(view, low) : scanIndex(view, index, low, high, reverse)
 }
 
-/** The same as keys; of an index that is not unique. */
-export function* keysIn(view: View, index: Index, plan: Plan): Iterable<Buffer> {
+/** How many keys are shown between two looks at the time. */
+const STRIDE = 1024
+
+/**
+ * Shows the keys under a plan's bounds, of an index that is not unique; what was shown is to be taken whenever it yields:
+ * after some keys, and where the visitor has stopped.
+ */
+export function* eachKey(view: View, index: Index, plan: Plan, visitor: Visitor): Iterable<void> {
   const { bounds, reverse } = plan
-  if (plan.merged) for (const { key } of entriesIn(view, index, plan)) yield key
-  else
-    for (const { low, high } of reverse ? [...bounds].reverse() : bounds) yield* view.keys(low, high, reverse)
+  if (plan.merged) {
+    let shown = 0
+    for (const { key } of entriesIn(view, index, plan))
+      if (!visitor(key, 0, key.length) || ++shown % STRIDE === 0) yield
+    return yield
+  }
+  for (let { low, high } of reverse ? [...bounds].reverse() : bounds) {
+    let last: Buffer | undefined
+    do {
+      last = view.visit(low, high, reverse, STRIDE, visitor)
+      yield
+      if (reverse) high = last ?? high
+      else if (last) low = Buffer.concat([last, ZERO])
+    } while (last)
+  }
 }
+
+/** Behind a key, it makes the next one that there can be. */
+const ZERO = Buffer.alloc(1)
 
 /**
  * How many records a plan leads to whose bounds alone decide. Keys are counted in no time; only where a record may lie

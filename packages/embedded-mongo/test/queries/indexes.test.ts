@@ -48,6 +48,11 @@ describe('indexes', () => {
       assert.deepEqual(await plan(filter), [undefined, 3])
     await things.updateOne({ n: 3 }, { $set: { n: 9 } })
     assert.equal(await things.countDocuments({ a: 1, n: { $gt: 6 }, live: true }), 2)
+    await things.createIndex({ b: 1 }, { name: 'q', partialFilterExpression: { c: { $exists: true } } })
+    await things.insertMany([{ b: 1 }, { b: 1, c: null }])
+    assert.deepEqual(await plan({ b: 1, c: { $exists: true } }), ['q', 1])
+    assert.deepEqual(await plan({ b: 1, c: 4 }), ['q', 1])
+    for (const c of [{ $exists: false }, null]) assert.equal((await plan({ b: 1, c }))[0], undefined)
     await things.createIndex({ u: 1 }, { unique: true, partialFilterExpression: { u: { $exists: true } } })
     await assert.rejects(things.insertMany([{ u: 1 }, { u: 1 }]), { code: 11000 })
   })
@@ -138,6 +143,12 @@ describe('indexes', () => {
       [...newest, { at, n: 3 }],
     ])
     assert.deepEqual(await asked({ who: 'c' }), ['PROJECTION_COVERED', 1, [{ at }]])
+    const renamed = { _id: 0, t: '$at', v: '$n' }
+    const newestRenamed = newest.map((one) => ({ t: one.at, v: one.n }))
+    assert.deepEqual(await asked({ who: 'a' }, renamed), ['PROJECTION_COVERED', 0, newestRenamed])
+    assert.deepEqual(await asked({ who: 'c' }, renamed), ['PROJECTION_COVERED', 1, [{ t: at }]])
+    assert.deepEqual((await asked({ who: 'a' }, { _id: 0, v: '$n', t: '$at' }))[0], 'FETCH')
+    assert.deepEqual((await asked({ who: 'a' }, { _id: 0, t: { $toLong: '$at' } }))[0], 'FETCH')
     assert.deepEqual((await asked({ who: 'a' }, { _id: 0, name: 1 }))[0], 'FETCH')
     assert.deepEqual((await asked({ who: 'a' }, { at: 1 }))[0], 'FETCH')
     await things.insertOne({ who: 'a', at, n: new Double(7) })
@@ -145,6 +156,32 @@ describe('indexes', () => {
     things = engine.db.collection('things')
     const exact = await things.find({ who: 'a', n: 7 }, { projection, promoteValues: false }).toArray()
     assert.deepEqual([(await asked({ who: 'a' }))[0], exact[0]?.n], ['FETCH', new Double(7)])
+  })
+
+  it('covered: thousands of keys, from either end, in part, and within a transaction', async () => {
+    await things.createIndex({ who: 1, n: 1 })
+    const numbers = Array.from({ length: 3000 }, (_, n) => n)
+    await things.insertMany(numbers.map((n) => ({ who: 'a', ...(n === 1500 ? { n: null } : { n }) })))
+    const session = engine.client.startSession()
+    const read = async (direction: 1 | -1, part: object = {}, within = false) => {
+      const options = { projection: { _id: 0, v: '$n' }, sort: { n: direction }, ...part } as const
+      const found = things.find({ who: 'a' }, { ...options, ...(within && { session }) })
+      return (await found.toArray()).map(({ v }) => v)
+    }
+    const expected = [null, ...numbers.filter((n) => n !== 1500)]
+    assert.deepEqual(await read(1), expected)
+    assert.deepEqual(await read(-1), expected.toReversed())
+    assert.deepEqual(await read(1, { skip: 1100, limit: 1100, batchSize: 700 }), expected.slice(1100, 2200))
+    assert.deepEqual(await read(1, { limit: 3 }), expected.slice(0, 3))
+    session.startTransaction()
+    await things.deleteOne({ n: 7 }, { session })
+    await things.insertOne({ who: 'a', n: 2999.5 }, { session })
+    const changed = [...expected.filter((n) => n !== 7), 2999.5]
+    assert.deepEqual(await read(1, {}, true), changed)
+    assert.deepEqual(await read(-1, {}, true), changed.toReversed())
+    assert.deepEqual(await read(1), expected)
+    await session.abortTransaction()
+    await session.endSession()
   })
 
   it('case-insensitive: equality, uniqueness, order', async () => {
