@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb'
 import type { Database } from '../store/documents/database.ts'
 import { QUERY_MS } from '../store/reading/deadline.ts'
-import { RawRows } from './raw-rows.ts'
+import { NumberRows } from './raw-rows.ts'
 
 /** The times of records, and their values in each series; NaN where a record has none. */
 export interface Columns {
@@ -10,7 +10,7 @@ export interface Columns {
 }
 
 /** Documents in one message of the database. */
-const BATCH = 25_000
+const BATCH = 20_000
 
 /**
  * Reads times and values of records, in the order of time, and nothing else of them: there may be a hundred thousand.
@@ -23,8 +23,8 @@ export async function readColumns(
   filters: readonly Document[],
   fields: readonly string[],
 ): Promise<Columns> {
-  const projection = { _id: 0, timestamp: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) }
-  const rows = new RawRows(['timestamp', ...fields])
+  const rows = new NumberRows(['timestamp', ...fields])
+  const { projection } = rows
   const session = client.startSession()
   try {
     const ask = async (command: Document): Promise<Uint8Array> =>

@@ -12,13 +12,15 @@ const INT32 = 16
 const TIMESTAMP = 17
 const INT64 = 18
 
-const nameOf = (name: string): Uint8Array => Buffer.from(name)
+/** The names of the columns in an answer: short, since they come with each row. */
+const FIRST_NAME = 'a'.charCodeAt(0)
 
-const ID = nameOf('id')
+const ID = Buffer.from('id')
 
 /** The numbers of some fields, column by column; dates as milliseconds since 1970, NaN where there is none. */
-export class RawRows {
-  readonly #paths: Uint8Array[][]
+export class NumberRows {
+  /** What to ask the database for. */
+  readonly projection: Readonly<Record<string, unknown>>
   #columns: Float64Array[]
   #length = 0
   #bytes: Uint8Array = new Uint8Array()
@@ -26,7 +28,8 @@ export class RawRows {
 
   /** @param fields `anxiety.score` is one inside an object */
   constructor(fields: readonly string[]) {
-    this.#paths = fields.map((field) => field.split('.').map(nameOf))
+    const named = fields.map((field, i) => [String.fromCharCode(FIRST_NAME + i), `$${field}`])
+    this.projection = { _id: 0, ...Object.fromEntries(named) }
     this.#columns = fields.map(() => new Float64Array(1024))
   }
 
@@ -37,19 +40,15 @@ export class RawRows {
   /** @param cursor of an answer, with its batch of documents */
   add(cursor: Uint8Array): void {
     this.#open(cursor)
-    this.#each(0, (type, _, at) => {
-      if (type === ARRAY) this.#each(at, (__, ___, document) => this.#row(document))
-    })
+    for (const { type, at } of this.#elements(0)) if (type === ARRAY) this.#rows(at)
   }
 
   /** Where an answer's cursor goes on; 0n when there is nothing more. */
   next(cursor: Uint8Array): bigint {
     this.#open(cursor)
-    let id = 0n
-    this.#each(0, (type, name, at) => {
-      if (type === INT64 && this.#isNamed(name, ID)) id = this.#view.getBigInt64(at, true)
-    })
-    return id
+    for (const { type, name, at } of this.#elements(0))
+      if (type === INT64 && this.#isNamed(name, ID)) return this.#view.getBigInt64(at, true)
+    return 0n
   }
 
   #open(cursor: Uint8Array): void {
@@ -57,69 +56,32 @@ export class RawRows {
     this.#view = new DataView(cursor.buffer, cursor.byteOffset, cursor.byteLength)
   }
 
-  #row(at: number): void {
-    if (this.#length === this.#columns[0]?.length) this.#grow()
-    for (const column of this.#columns) column[this.#length] = Number.NaN
-    this.#read(at, this.#paths, 0)
-    this.#length += 1
-  }
-
-  /** @param depth how many names of the paths have been followed */
-  #read(document: number, paths: readonly (Uint8Array[] | undefined)[], depth: number): void {
-    this.#each(document, (type, name, at) => {
-      for (let i = 0; i < paths.length; i++) {
-        const path = paths[i]
-        const part = path?.[depth]
-        if (!part || !this.#isNamed(name, part)) continue
-        if (path.length === depth + 1)
-          (this.#columns[i] as Float64Array)[this.#length] = this.#number(type, at)
-        else if (type === DOCUMENT)
-          this.#read(
-            at,
-            paths.map((one, other) => (other === i ? one : undefined)),
-            depth + 1,
-          )
-      }
-    })
-  }
-
-  /** Visits the elements of a document or an array. */
-  #each(document: number, visit: (type: number, name: number, at: number) => void): void {
-    const end = document + this.#view.getInt32(document, true) - 1
-    for (let at = document + 4; at < end; ) {
-      const type = this.#bytes[at++] as number
-      const name = at
-      while (this.#bytes[at] !== 0) at++
+  #rows(array: number): void {
+    const [bytes, view] = [this.#bytes, this.#view]
+    const end = array + view.getInt32(array, true) - 1
+    for (let at = array + 4; at < end; ) {
+      // Its type and its number in the array come first.
+      do at++
+      while (bytes[at] !== 0)
       at++
-      visit(type, name, at)
-      at += this.#size(type, at)
+      this.#row(at)
+      at += view.getInt32(at, true)
     }
   }
 
-  /** @throws TypeError for what no projection of ours has asked for */
-  #size(type: number, at: number): number {
-    if (type === DOUBLE || type === DATE || type === INT64) return 8
-    if (type === INT32) return 4
-    if (type === DOCUMENT || type === ARRAY) return this.#view.getInt32(at, true)
-    if (type === TEXT) return 4 + this.#view.getInt32(at, true)
-    if (type === BOOLEAN) return 1
-    if (type === NULL) return 0
-    if (type === TIMESTAMP) return 8
-    throw new TypeError(`The database answered with BSON of type ${type}.`)
-  }
-
-  #number(type: number, at: number): number {
-    if (type === DOUBLE) return this.#view.getFloat64(at, true)
-    if (type === INT32) return this.#view.getInt32(at, true)
-    if (type === DATE || type === INT64)
-      return this.#view.getUint32(at, true) + this.#view.getInt32(at + 4, true) * 2 ** 32
-    return Number.NaN
-  }
-
-  #isNamed(at: number, name: Uint8Array): boolean {
-    if (this.#bytes[at + name.length] !== 0) return false
-    for (let i = 0; i < name.length; i++) if (this.#bytes[at + i] !== name[i]) return false
-    return true
+  #row(document: number): void {
+    if (this.#length === this.#columns[0]?.length) this.#grow()
+    const [bytes, view, columns] = [this.#bytes, this.#view, this.#columns]
+    const row = this.#length++
+    for (const column of columns) column[row] = Number.NaN
+    for (let at = document + 4; bytes[at] !== 0; ) {
+      const type = bytes[at] as number
+      const column = columns[(bytes[at + 1] as number) - FIRST_NAME] as Float64Array
+      // A name has one letter.
+      at += 3
+      column[row] = numberAt(view, type, at)
+      at += sizeAt(view, type, at)
+    }
   }
 
   #grow(): void {
@@ -129,4 +91,54 @@ export class RawRows {
       return larger
     })
   }
+
+  /** The elements of a document: their types, and where their names and values begin. */
+  *#elements(document: number): Iterable<{ type: number; name: number; at: number }> {
+    for (let at = document + 4; this.#bytes[at] !== 0; ) {
+      const type = this.#bytes[at++] as number
+      const name = at
+      while (this.#bytes[at] !== 0) at++
+      at++
+      yield { type, name, at }
+      at += sizeAt(this.#view, type, at)
+    }
+  }
+
+  #isNamed(at: number, name: Uint8Array): boolean {
+    return (
+      Buffer.compare(this.#bytes.subarray(at, at + name.length), name) === 0 &&
+      this.#bytes[at + name.length] === 0
+    )
+  }
+}
+
+/** @throws TypeError for what no projection of ours has asked for */
+function sizeAt(view: DataView, type: number, at: number): number {
+  switch (type) {
+    case INT32:
+      return 4
+    case DOUBLE:
+    case DATE:
+    case INT64:
+    case TIMESTAMP:
+      return 8
+    case DOCUMENT:
+    case ARRAY:
+      return view.getInt32(at, true)
+    case TEXT:
+      return 4 + view.getInt32(at, true)
+    case BOOLEAN:
+      return 1
+    case NULL:
+      return 0
+    default:
+      throw new TypeError(`The database answered with BSON of type ${type}.`)
+  }
+}
+
+function numberAt(view: DataView, type: number, at: number): number {
+  if (type === INT32) return view.getInt32(at, true)
+  if (type === DOUBLE) return view.getFloat64(at, true)
+  if (type === DATE || type === INT64) return view.getUint32(at, true) + view.getInt32(at + 4, true) * 2 ** 32
+  return Number.NaN
 }
