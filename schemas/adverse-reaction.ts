@@ -18,8 +18,8 @@ const manifestation = Type.Object(
     severity: Type.Optional(GradeEnum),
     onset: Type.Optional(
       Type.String({
-        pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}$',
-        description: 'The day on which it began',
+        pattern: '^[0-9]{4}(-[0-9]{2}(-[0-9]{2})?)?$',
+        description: 'The day on which it began, or the month or the year when no more is known',
         examples: ['2019-06-03'],
       }),
     ),

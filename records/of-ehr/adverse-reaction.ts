@@ -20,10 +20,14 @@ const reactionsIn = ({ reactions }: Values): Manifested[] =>
 
 const dateFaults = checkOf(date('A day'))
 
+/** The month, or the year, of a day that exists. */
+const isPartial = (onset: unknown): boolean =>
+  typeof onset === 'string' && onset.length < 10 && dateFaults(`${onset}-01-01`.slice(0, 10)).length === 0
+
 /** Inside a list both families write a day as a text: no schema tells one that does not exist. */
 const impossibleDays = (values: Values) =>
   reactionsIn(values).flatMap(({ onset }, i) =>
-    onset === undefined || dateFaults(onset).length === 0
+    onset === undefined || isPartial(onset) || dateFaults(onset).length === 0
       ? []
       : [{ path: `reactions.${i}.onset`, code: 'date', message: 'must be a day that exists' }],
   )

@@ -123,15 +123,34 @@ const codeOf = (concept: unknown): Json => {
 
 const dayOf = (value: unknown): string | undefined => textOf(value)?.slice(0, 10)
 
+/** A FHIR dateTime that is known to the month or to the year. */
+const isPartial = (value: unknown): boolean => /^\d{4}(-(0[1-9]|1[0-2]))?$/.test(textOf(value) ?? '')
+
+/**
+ * The days, and a remark. What the sender knows to the month or the year is no day, and none is made up for it: the
+ * remark says it, in a line `onset: 2010`.
+ */
+function withDays(days: Json, remark: unknown): Json {
+  const known = Object.entries(days).filter(([, value]) => value !== undefined)
+  const whole = known.flatMap(([name, value]) => (isPartial(value) ? [] : [[name, dayOf(value)]]))
+  const partial = known.flatMap(([name, value]) => (isPartial(value) ? [`${name}: ${value}`] : []))
+  const lines = partial.length > 0 ? [textOf(remark) ?? [], ...partial].flat().join('\n') : remark
+  return { ...Object.fromEntries(whole), comment: lines }
+}
+
 const conditionOf = (one: Json): Json => ({
   ...codeOf(one.code),
-  onset: dayOf(one.onsetDateTime ?? member(one, 'onsetPeriod', 'start')),
-  recognised: dayOf(one.recordedDate),
-  resolved: dayOf(one.abatementDateTime ?? member(one, 'abatementPeriod', 'end')),
+  ...withDays(
+    {
+      onset: one.onsetDateTime ?? member(one, 'onsetPeriod', 'start'),
+      recognised: one.recordedDate,
+      resolved: one.abatementDateTime ?? member(one, 'abatementPeriod', 'end'),
+    },
+    member(one, 'note', 0, 'text'),
+  ),
   status: codesOf(one.clinicalStatus)[0],
   certainty: codesOf(one.verificationStatus)[0],
   bodySite: codeOf(member(one, 'bodySite', 0)).name,
-  comment: member(one, 'note', 0, 'text'),
 })
 
 function reactionOf(one: Json): Json {
@@ -147,9 +166,10 @@ function reactionOf(one: Json): Json {
     verification: codesOf(one.verificationStatus)[0],
     criticality: one.criticality,
     category: member(one, 'category', 0),
-    firstOnset: dayOf(one.onsetDateTime),
-    lastOnset: dayOf(one.lastOccurrence),
-    comment: member(one, 'note', 0, 'text'),
+    ...withDays(
+      { firstOnset: one.onsetDateTime, lastOnset: one.lastOccurrence },
+      member(one, 'note', 0, 'text'),
+    ),
   }
 }
 

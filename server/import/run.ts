@@ -153,12 +153,13 @@ class Storer {
   }
 }
 
-const sameness = ({ name, code, onset }: Json): string =>
+/** What is known of its beginning to the month or the year stands in the remark. */
+const sameness = ({ name, code, onset, comment }: Json): string =>
   JSON.stringify([
     name,
     (code as Json | null)?.system ?? null,
     (code as Json | null)?.code ?? null,
-    onset ?? null,
+    onset ?? /^onset: (.*)$/m.exec(String(comment))?.[1] ?? null,
   ])
 
 const reasons = (errors: readonly { message: string }[]): string =>

@@ -78,13 +78,22 @@ describe('npm run import, of what other programs wrote,', function () {
       },
       { resourceType: 'Condition', code: { text: 'Flu' }, abatementDateTime: '2020-01-01' },
       { resourceType: 'Condition', code: 7 },
+      { resourceType: 'Condition', code: { text: 'Gout' }, onsetDateTime: '2011', note: [{ text: 'Left' }] },
+      {
+        resourceType: 'Condition',
+        code: { text: 'Gout' },
+        onsetDateTime: '2014-07',
+        recordedDate: '2014-08-02',
+      },
+      { resourceType: 'Condition', code: { text: 'Gout' }, onsetDateTime: '2014-13' },
       {
         ...{
           resourceType: 'AllergyIntolerance',
           code: coded('http://snomed.info/sct', '91936005', 'Penicillin'),
         },
         ...{ criticality: 'high', category: ['medication'], onsetDateTime: '2001-01-01' },
-        reaction: [{ manifestation: [{ text: 'Rash' }, null], severity: 'mild' }, 'x'],
+        lastOccurrence: '2003',
+        reaction: [{ manifestation: [{ text: 'Rash' }, null], severity: 'mild', onset: '2002-05' }, 'x'],
       },
       { resourceType: 'AllergyIntolerance', code: { text: ' ' } },
       {
@@ -109,21 +118,28 @@ describe('npm run import, of what other programs wrote,', function () {
     assert.deepEqual(said.match(/^(Refused|Left out|Stored).*$/gm), [
       'Refused, entry 6: status must be inactive, remission or resolved: it is over.',
       'Refused, entry 7: name is required.',
-      'Refused, entry 9: names no substance',
-      'Refused, entry 11: name is required.',
-      'Refused, entry 13: holds no resource',
-      'Refused, entry 14: is no object',
+      'Refused, entry 10: onset must be a day, such as 2026-03-01.',
+      'Refused, entry 12: names no substance',
+      'Refused, entry 14: name is required.',
+      'Refused, entry 16: holds no resource',
+      'Refused, entry 17: is no object',
       'Refused, entry 3: weight is required. weightUnit is required. timestamp must be a time with its offset, such as ' +
         '2026-03-01T08:30:00+01:00 (no leap second).',
       'Left out: 1 of Observation that is entered-in-error',
       'Left out: 1 of resource Patient',
-      'Stored: 5, known: 0, refused: 7.',
+      'Stored: 7, known: 0, refused: 8.',
     ])
-    const [measured, pressure, asthma, device] = await Promise.all(
-      ['procedure/bodyweight', 'procedure/bloodpressure', 'diagnosis', 'device'].map(
+    const [measured, pressure, device] = await Promise.all(
+      ['procedure/bodyweight', 'procedure/bloodpressure', 'device'].map(
         async (path) => ok(await place.call('GET', path)).items[0],
       ),
     )
+    const [later, sooner, asthma] = ok(await place.call('GET', 'diagnosis')).items
+    const told = [later, sooner].map(({ onset, recognised, comment }) => [onset, recognised, comment])
+    assert.deepEqual(told, [
+      [null, '2014-08-02', 'onset: 2014-07'],
+      [null, null, 'Left\nonset: 2011'],
+    ])
     assert.deepEqual([measured.weight, measured.timestamp], [72.5, '2026-03-01T07:30:00.000Z'])
     assert.deepEqual([pressure.systolic, pressure.diastolicUnit], [128, 'mmHg'])
     assert.deepEqual(
@@ -133,14 +149,15 @@ describe('npm run import, of what other programs wrote,', function () {
     const penicillin = ok(await place.call('GET', 'adversereaction/penicillin'))
     assert.deepEqual(
       [penicillin.criticality, penicillin.category, penicillin.firstOnset, penicillin.reactions],
-      ['high', 'medication', '2001-01-01', [{ manifestation: 'Rash', severity: 'mild' }]],
+      ['high', 'medication', '2001-01-01', [{ manifestation: 'Rash', severity: 'mild', onset: '2002-05' }]],
     )
+    assert.deepEqual([penicillin.lastOnset, penicillin.comment], [null, 'lastOnset: 2003'])
     assert.deepEqual(
       [device.name, device.manufacturer, device.serial, device.udi, device.expiry],
       ['Cuff 3', 'Acme', 'SN 1', '(01)0950', '2030-01-01'],
     )
     ok(await place.call('PUT', 'adversereaction/penicillin', { criticality: 'low' }))
-    assert.match((await run(place, file)).said, /Stored: 0, known: 5, refused: 7/)
+    assert.match((await run(place, file)).said, /Stored: 0, known: 7, refused: 8/)
     assert.equal(ok(await place.call('GET', 'adversereaction/penicillin')).criticality, 'low')
   })
 
