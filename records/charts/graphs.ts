@@ -1,5 +1,6 @@
 import type { Filter } from 'mongodb'
 import type { Coding } from '../../schemas/coding.ts'
+import { readablePlans } from '../ehrs/rights/readable.ts'
 import { thresholdsIn } from '../measurements/alerts/alerts.ts'
 import { PlanThresholds } from '../measurements/alerts/plan-thresholds.ts'
 import { HELD_IN_EHR } from '../measurements/compositions/held.ts'
@@ -88,7 +89,7 @@ export class Graphs {
   /** What the caller may see. @throws NotFound when nothing of the EHR is */
   async read(caller: Caller, ehrId: string, query: GraphQuery): Promise<Graph> {
     const { from, to, measures } = query
-    const plans = await this.#readablePlans(caller, ehrId)
+    const plans = await readablePlans(this.#records, caller, ehrId)
     const kinds = [...this.#kinds, ...(await measuredTypes(this.#records, plans, measures))]
     const asked = kinds.flatMap((kind) => {
       const series = Object.entries(kind.series).filter(
@@ -124,13 +125,6 @@ export class Graphs {
     const told = measures === undefined ? series.filter(({ total }) => total > 0) : series
     await this.#report(caller, ehrId, [...new Set(asked.map(({ kind }) => kind.collection))])
     return { axes: axesOf(kinds, told), series: told, annotations }
-  }
-
-  /** What is registered in a plan may be seen by those who may see the plan. */
-  async #readablePlans(caller: Caller, ehrId: string): Promise<string[]> {
-    const readable = { ehrId, ...permitted('_rperm', caller) } as Filter<ParseDocument>
-    const plans = documentsOf(this.#records, 'CarePlan').find(readable, { projection: { _id: 1 } })
-    return (await plans.toArray()).map(({ _id }) => _id)
   }
 
   /** Those of the plan that was thought about last come first. */

@@ -1,10 +1,10 @@
 import type { Collection, Filter } from 'mongodb'
-import { ehrPermissions } from '../ehrs/rights/access.ts'
+import { plansOfParticipant } from '../ehrs/rights/readable.ts'
 import { HELD_IN_EHR } from '../measurements/compositions/held.ts'
 import type { ClassKind } from '../registered/kind.ts'
 import type { Holders } from '../registered/registered.ts'
 import type { Group, Said, TimelineLine } from '../registered/timeline-line.ts'
-import { type Caller, isPermitted, permitted } from '../store/documents/caller.ts'
+import { type Caller, permitted } from '../store/documents/caller.ts'
 import { documentsOf } from '../store/documents/database.ts'
 import {
   type ParseDocument,
@@ -121,20 +121,11 @@ export class Timelines {
     return { lines, next: last ? encodeCursor(listIn(order), { value: last.start, id: last.id }) : null }
   }
 
-  /**
-   * Where the measurements are that a caller may see who only takes part in plans: others' in the same EHR are then not even
-   * looked at. undefined: they may see all of the EHR, or so many plans that it is searched as a whole.
-   */
+  /** Where the measurements are that a caller may see who only takes part in plans. */
   async #inPlans(caller: Caller, ehrId: string): Promise<Fields[] | undefined> {
-    const head = { projection: { subjectId: 1, pending: 1 } }
-    const ehr = await documentsOf(this.#records, 'Ehr').findOne({ _id: ehrId }, head)
-    if (ehr && isPermitted(ehrPermissions(ehr).write, caller)) return undefined
-    const readable = { ehrId, ...permitted('_rperm', caller) } as Filter<ParseDocument>
-    const found = documentsOf(this.#records, 'CarePlan').find(readable, { projection: { _id: 1 } })
-    const ids = (await found.limit(MOST_PLANS + 1).toArray()).map(({ _id }) => _id)
-    if (ids.length > MOST_PLANS) return undefined
-    const plans = ids.length === 1 ? ids[0] : { $in: ids }
-    return [{ carePlanId: plans }, { ehrId, ...HELD_IN_EHR }]
+    const ids = await plansOfParticipant(this.#records, caller, ehrId)
+    const plans = ids?.length === 1 ? ids[0] : { $in: ids }
+    return ids && [{ carePlanId: plans }, { ehrId, ...HELD_IN_EHR }]
   }
 
   async #report(caller: Caller, lines: readonly Line[]): Promise<void> {
@@ -147,9 +138,6 @@ export class Timelines {
     await this.#records.audit.record(...accesses)
   }
 }
-
-/** So many plans are read side by side. */
-const MOST_PLANS = 100
 
 /** Whether the records of a stream are listed plan by plan in the timeline's order. */
 const isOfPlans = ({ shown: { kind, format }, key }: Stream): boolean =>

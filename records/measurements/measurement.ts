@@ -18,7 +18,7 @@ import {
 import type { Group, Said } from '../registered/timeline-line.ts'
 import { alertsOf } from './alerts/alerts.ts'
 import { bandOf, type Thresholded } from './calculations/thresholds.ts'
-import { compositionId, heldIndexes, refuseChange } from './compositions/held.ts'
+import { compositionId, heldIndexes, OUTSIDE_PLANS, refuseChange } from './compositions/held.ts'
 import { fingerprintOf } from './fingerprint.ts'
 import type { OmhBody } from './omh.ts'
 import {
@@ -172,6 +172,7 @@ export function measurement(told: Measurement) {
       },
       foundBy: Object.keys(quantities),
       indexes: heldIndexes,
+      outsidePlans: OUTSIDE_PLANS,
       timeline: {
         kind: path,
         group: definition.group ?? 'measurements',

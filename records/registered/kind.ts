@@ -86,6 +86,8 @@ export interface ClassKind extends Kind, AnyForms {
   /** What not everybody may change who may write the record; `now` has its id, too. */
   reserved?: ((caller: Caller, now: Values, next: Values) => Violation[]) | undefined
   filters?: Readonly<Record<string, Filter>> | undefined
+  /** What is true of those that are in no plan, of a kind whose records are in plans as a rule. */
+  outsidePlans?: Readonly<Record<string, unknown>> | undefined
   known?: Known | undefined
   /** Who may see what is registered in an EHR, when that is not whoever sees the EHR. */
   permissions(ehr: EhrHead, id: string): Permissions
@@ -122,6 +124,7 @@ interface Options<S extends TObject, L extends Lists<S>> {
   comparison?: ClassKind['comparison']
   reserved?: ClassKind['reserved']
   filters?: Readonly<Record<string, Filter>>
+  outsidePlans?: ClassKind['outsidePlans']
   known?: Known
   permissions?: ClassKind['permissions']
 }

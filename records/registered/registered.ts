@@ -1,11 +1,12 @@
 import type { Static, TObject, TProperties } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { fromPath, namesOf } from '../../schemas/forms/fields.ts'
+import { plansOfParticipant } from '../ehrs/rights/readable.ts'
 import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { documentsOf } from '../store/documents/database.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
-import type { Page, PageOf, PageQuery } from '../store/reading/listing.ts'
+import type { ListShape, Page, PageOf, PageQuery } from '../store/reading/listing.ts'
 import type { Resource } from '../store/resource.ts'
 import { type PastChange, Store } from '../store/store.ts'
 import { unlessMade } from '../store/writing/once.ts'
@@ -94,12 +95,13 @@ export class Registered<S extends TObject, L extends string> {
   }
 
   /** Those that the caller may read, in the kind's order. @throws NotFound when the EHR, or the plan, is none of theirs */
-  list(
+  async list(
     caller: Caller,
     ehrId: string,
     { carePlanId, from, to, ...asked }: Range,
     page: PageOf,
   ): Promise<Page<Saved<Static<S>>>> {
+    const either = await this.#placesOf(caller, { ehrId, carePlanId })
     const name = (carePlanId === undefined ? 'ofEhr' : 'ofPlan') as L
     const own = Object.entries(this.kind.filters ?? {}).flatMap(([filter, { where }]) => {
       const value = asked[filter]
@@ -110,8 +112,20 @@ export class Registered<S extends TObject, L extends string> {
       ...Object.fromEntries(own),
     }
     return this.listed(caller, { ehrId, carePlanId }, () =>
-      this.store.list(caller, name, { where, ...page } as PageQuery<Static<S>>),
+      this.store.list(caller, name, { where, either, ...page } as PageQuery<Static<S>>),
     )
+  }
+
+  /** Where it is looked for, when not in the whole EHR: of a plan, and for who only takes part in plans, by the plans' index. */
+  async #placesOf(caller: Caller, { ehrId, carePlanId }: Place): Promise<object[] | undefined> {
+    const { lists, outsidePlans } = this.kind
+    const byPlan = (lists as Record<string, ListShape<Static<S>>>).ofPlan?.by.join() === 'carePlanId'
+    const implied = { ehrId: { checked: ehrId } }
+    if (carePlanId !== undefined) return byPlan ? [implied] : undefined
+    if (!byPlan || !outsidePlans) return undefined
+    const plans = await plansOfParticipant(this.#records, caller, ehrId)
+    if (!plans) return undefined
+    return [{ ...implied, carePlanId: plans.length === 1 ? plans[0] : { in: plans } }, outsidePlans]
   }
 
   /** A list, and when nothing is in it whether there is what it is a list of. @throws NotFound */

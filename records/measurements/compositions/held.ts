@@ -6,6 +6,8 @@ import type { Values } from '../../registered/kind.ts'
 
 /** What is true of the measurements that are in no plan: a composition of the EHR as a whole holds them. */
 export const HELD_IN_EHR = { carePlanId: null, compositionId: { $exists: true } } as const
+/** The same as lists ask for it. */
+export const OUTSIDE_PLANS = { carePlanId: null, compositionId: { exists: true } } as const
 
 const ofCompositions: IndexDescription = {
   name: 'of_compositions',

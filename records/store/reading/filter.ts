@@ -5,11 +5,16 @@ type Scalar = string | number | boolean
 /** Of an array field one element is looked for; everything else as it is. */
 type Searched<V> = NonNullable<V> extends readonly (infer E)[] ? E : NonNullable<V>
 
-/** `from` is inclusive, `to` exclusive; `starting`: of a list of words some begin with each of these, of which there are any. */
+/**
+ * `from` is inclusive, `to` exclusive; `checked`: the value itself, for which no planner is to look for an index, since what
+ * else is asked implies it; `starting`: of a list of words some begin with each of these, of which there are any.
+ */
 type Condition<V> =
   | V
   | { in: readonly V[] }
   | { not: V }
+  | { checked: V }
+  | { exists: boolean }
   | { from?: V | undefined; to?: V | undefined }
   | { starting: readonly string[] }
 
@@ -21,7 +26,7 @@ export type Where<T> = {
     | undefined
 }
 
-const OPERATORS = { in: '$in', not: '$ne', from: '$gte', to: '$lt' } as const
+const OPERATORS = { in: '$in', not: '$ne', from: '$gte', to: '$lt', exists: '$exists' } as const
 
 /** Builds the database's query; nothing but scalars reaches it. @throws TypeError for any other value. */
 export function toQuery<T>(format: ParseFormat<T>, where: Where<T>): Record<string, unknown> {
@@ -30,6 +35,11 @@ export function toQuery<T>(format: ParseFormat<T>, where: Where<T>): Record<stri
     if (condition === undefined) continue
     const { key, search } = format.field(name)
     const value = (operand: unknown): unknown => search(scalar(name, operand))
+    if (isOperation(condition) && 'checked' in condition) {
+      // What is ruled out demands nothing.
+      query.$nor = [...((query.$nor as object[]) ?? []), { [key]: { $ne: value(condition.checked) } }]
+      continue
+    }
     const operators = isOperation(condition) ? operation(condition, value) : { $eq: value(condition) }
     if (Object.keys(operators).length > 0) query[key] = operators
   }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
 import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
+import { commandsOf } from '../../harness/service/database-commands.ts'
+import { service } from '../../harness/service/service.ts'
 
 const timestamp = '2026-03-01T08:30:00.000Z'
 
@@ -208,6 +210,44 @@ describe('measurements', () => {
     for (const path of [at('heartrate', id), at('heartrate')])
       refused(await stranger.call('GET', path), 404, 'not-found')
     refused(await stranger.call('POST', at('heartrate'), body), 404, 'not-found')
+  })
+
+  it('of other plans are not even looked at, by a plan or for who takes part in some', async () => {
+    const plans = [await newPlan(patient), await newPlan(patient), await newPlan(patient)]
+    const [seen = '', alsoSeen = ''] = plans
+    for (const [i, plan] of [...plans, ...plans].entries())
+      await store('heartrate', { carePlanId: plan, heartRate: 60 + i, heartRateUnit: '/min' })
+    const participant = await newPerson()
+    for (const plan of [seen, alsoSeen]) await letIn(plan, participant, 'read')
+    const rates = async (path: string, who: Pick<Patient, 'call'>) => {
+      let listed: number[] = []
+      const finds = await commandsOf(async () => {
+        const { items } = ok(await who.call('GET', path))
+        listed = items.map(({ heartRate }: { heartRate: number }) => heartRate).sort()
+      })
+      const examined = finds
+        .filter(({ find }) => find === 'HeartRate')
+        .map(async ({ filter, sort, limit }) => {
+          const explained = await service.db.command({
+            explain: { find: 'HeartRate', filter, sort, limit },
+            verbosity: 'executionStats',
+          })
+          return explained.executionStats.totalDocsExamined
+        })
+      return [listed, (await Promise.all(examined)).reduce((sum, one) => sum + one, 0)]
+    }
+    const path = at('heartrate')
+    assert.deepEqual(await rates(path, participant), [[60, 61, 63, 64], 4])
+    assert.deepEqual(await rates(`${path}?carePlanId=${alsoSeen}`, participant), [[61, 64], 2])
+    assert.deepEqual(await rates(`${path}?carePlanId=${seen}`, patient), [[60, 63], 2])
+    const [first, second] = [
+      ok(await participant.call('GET', `${path}?limit=3`)),
+      ok(await participant.call('GET', `${path}?limit=3&count=true`)),
+    ]
+    assert.equal(second.page.total, 4)
+    const rest = ok(await participant.call('GET', `${path}?limit=3&cursor=${first.page.next}`))
+    const ids = [...first.items, ...rest.items].map(({ id }: { id: string }) => id)
+    assert.deepEqual([new Set(ids).size, rest.page.next], [4, null])
   })
 
   it('are not registered in a plan that is closed', async () => {
