@@ -28,6 +28,7 @@ const rooms = {
     'user-data',
     'openehr',
     'charts',
+    'chat',
   ],
   cloud: ['parse-server', 'request', 'functions', 'triggers', 'class-definitions', 'gate'],
   'path-api': ['answer', 'operation', 'pages', 'resources', 'response', 'limits', 'request', 'documentation'],

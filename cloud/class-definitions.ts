@@ -1,5 +1,5 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
-import { CLASS_NAMES, classes } from '../records/kinds.ts'
+import { CLASS_NAMES, classes, classKind } from '../records/kinds.ts'
 import { KEPT } from '../schemas/common.ts'
 import { UserFields } from '../schemas/user.ts'
 
@@ -59,12 +59,15 @@ const permissions = (allowed: Partial<Record<Operation, Record<string, boolean>>
 const forUsers = () =>
   permissions({ find: users, get: users, count: users, create: users, update: users, delete: users })
 
+/** The same, of what only the service writes. */
+const forReaders = () => permissions({ find: users, get: users, count: users })
+
 /** Every class of the database, with who may do what to it; the classes of health data come from their schemas. */
 export const classDefinitions: ClassDefinition[] = [
   ...CLASS_NAMES.map((className) => ({
     className,
     fields: fieldsOf(classes[className].stored),
-    classLevelPermissions: forUsers(),
+    classLevelPermissions: classKind(className).readOnly ? forReaders() : forUsers(),
   })),
   {
     className: '_User',

@@ -12,6 +12,7 @@ import { carePlanHistory } from './resources/care-plan-history.ts'
 import { carePlanSettings } from './resources/care-plan-settings.ts'
 import { carePlanTemplates } from './resources/care-plan-template.ts'
 import { carePlanThresholds } from './resources/care-plan-thresholds.ts'
+import { chat } from './resources/chat.ts'
 import { compositions } from './resources/composition.ts'
 import { conditions } from './resources/conditions.ts'
 import { contacts } from './resources/contact.ts'
@@ -83,4 +84,5 @@ export const table: readonly Operation[] = [
   ...storedQueries,
   ...types,
   ...userData,
+  ...chat,
 ]

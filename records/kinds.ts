@@ -3,6 +3,7 @@ import { Ehr as EhrForms } from '../schemas/ehr.ts'
 import { CarePlan, Goal, Task } from './care-plans/contents/plan-kinds.ts'
 import { Participation } from './care-plans/participants/participants.ts'
 import { PlanSettings } from './care-plans/settings.ts'
+import { ChatMessage, ChatTopic } from './chat/chat-kinds.ts'
 import { ehrLists } from './ehrs/ehrs.ts'
 import { Event } from './events/event.ts'
 import { PlanThresholds } from './measurements/alerts/plan-thresholds.ts'
@@ -48,6 +49,8 @@ export const classes = {
   CarePlan,
   Goal,
   Task,
+  ChatTopic,
+  ChatMessage,
   Event,
   AdverseReaction,
   Device,
@@ -79,6 +82,17 @@ export const isClassName = (name: unknown): name is ClassName =>
 
 /** The kinds of measurements. */
 export const MEASUREMENTS = CLASS_NAMES.map(classKind).filter(isMeasurement)
+
+const ATTACHED: readonly string[] = [
+  'Event',
+  'Occurrence',
+  'Measurement',
+  ...MEASUREMENTS.map(({ name }) => name),
+]
+
+/** The collection of what a chat message may refer to; undefined for what it may not. */
+export const attachedCollection = (type: string): string | undefined =>
+  type === 'Composition' ? Composition.collection : ATTACHED.find((name) => name === type)
 
 /**
  * THE table of kinds of records: from it follow classes, triggers, stores and indexes, what goes and comes back with an

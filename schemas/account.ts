@@ -51,12 +51,18 @@ const roles = Type.Array(AccountRoleEnum, { uniqueItems: true, maxItems: 10, des
 const time = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-03-01T08:30:00Z'] })
 
+export const chatMails = Type.Boolean({
+  default: true,
+  description: 'Whether to mail when messages have not been read for an hour',
+})
+
 export const Account = closed('Account', 'An account; it serves both families', {
   mvUid,
   email: emailAddress(),
   state: AccountStateEnum,
   name: nullableName,
   language: nullableLanguage,
+  chatMails,
   roles,
   pendingEmail: orNull(
     { format: 'email' },
@@ -78,6 +84,7 @@ export const AccountUpdate = closed('AccountUpdate', 'The changes; what is left 
   email: Type.Optional(emailAddress('New address; it counts once the link that is mailed to it is followed')),
   name: Type.Optional(nullableName),
   language: Type.Optional(nullableLanguage),
+  chatMails: Type.Optional(chatMails),
   roles: Type.Optional(roles),
   currentPassword: Type.Optional({
     ...password,

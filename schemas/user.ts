@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { accountLanguage, accountName } from './account.ts'
+import { accountLanguage, accountName, chatMails } from './account.ts'
 import { id, moment } from './common.ts'
 
 /** What an account holds beyond what Parse gives it. */
@@ -8,6 +8,7 @@ export const UserFields = Type.Object(
     ehrId: Type.Optional(id('the EHR that came with the account; gone when that EHR is deleted')),
     name: Type.Optional(accountName),
     language: Type.Optional(accountLanguage),
+    chatMails: Type.Optional(chatMails),
     termsVersion: Type.Optional(Type.String({ description: 'Version of the terms of service agreed to' })),
     termsAcceptedAt: Type.Optional(moment('When they were agreed to')),
     invitedAt: Type.Optional(

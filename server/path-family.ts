@@ -42,7 +42,7 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
     const operations = [...startPage, ...health]
     return { options: { ...optionsOf(parts, services), operations, open: true }, close: async () => {} }
   }
-  const { profiles, carePlans, ehrs } = parts.services
+  const { profiles, carePlans, ehrs, chats } = parts.services
   const accounts = await openAccounts({
     ...parts,
     sendMail: sendMailBy(parts.mails),
@@ -50,6 +50,7 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
       (session, mvUid) => profiles.forget(session, mvUid),
       (session, mvUid) => carePlans.participants.leave(session, mvUid),
       (session, mvUid) => ehrs.leave(session, mvUid),
+      (session, mvUid) => chats.marks.forget(session, mvUid),
     ],
   })
   const { publicUrl } = parts

@@ -8,12 +8,14 @@ import { CarePlanTemplates } from '../records/care-plans/templates/templates.ts'
 import { Graphs } from '../records/charts/graphs.ts'
 import { Aggregates } from '../records/charts/sums/aggregates.ts'
 import { Timelines } from '../records/charts/timeline.ts'
+import { Chats } from '../records/chat/chats.ts'
+import { Reminders } from '../records/chat/reminders.ts'
 import { makersOf } from '../records/ehrs/beginning/beginning.ts'
 import { Ehrs } from '../records/ehrs/ehrs.ts'
 import { containerJobs } from '../records/ehrs/removal/removal.ts'
 import { removalJobs } from '../records/ehrs/removal/removed.ts'
 import { Events } from '../records/events/events.ts'
-import { CLASS_NAMES, classKind, contents, MEASUREMENTS } from '../records/kinds.ts'
+import { attachedCollection, CLASS_NAMES, classKind, contents, MEASUREMENTS } from '../records/kinds.ts'
 import { ThresholdsOfPlans } from '../records/measurements/alerts/thresholds-of-plans.ts'
 import { Batches } from '../records/measurements/batches.ts'
 import { Compared } from '../records/measurements/compared.ts'
@@ -75,6 +77,7 @@ export interface RecordServices {
     | 'types'
     | 'userData'
     | 'aggregates'
+    | 'chats'
     | 'recordsOf'
   >
   close(): Promise<void>
@@ -113,17 +116,17 @@ export async function openRecords(
   const registered = registeredRecords(records, carePlans.holders, kept)
   const recordsOf = ({ name }: { name: string }) => registered.get(name) as Registered<TObject, string>
   const batches = new Batches(records, carePlans.holders, recordsOf)
+  const chats = openChats(records, own.profiles)
   const ofUsers = openUserData(records, batches, recordsOf)
   const services = {
-    ...{ ...own, queries: new Queries(records, MEASUREMENTS), batches, types, ...ofUsers },
+    ...{ ...own, queries: new Queries(records, MEASUREMENTS), batches, types, chats, ...ofUsers },
     recordsOf: recordsOf as Services['recordsOf'],
   }
-  const others = [own.profiles, carePlans, ...Object.values(openehr), ...Object.values(types)]
+  const others = [own.profiles, carePlans, ...Object.values(openehr), ...Object.values(types), chats]
   const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()])
-  for (const family of Object.values(types)) await family.addUsual()
-  await openehr.templates.addUsual(ownTemplates(MEASUREMENTS))
-  const running = await startRunning(records, underWay, carePlans, log)
+  await addUsual(types, openehr)
+  const running = await startRunning(records, underWay, carePlans, new Reminders(chats, sendMail), log)
   const close = async () => {
     await running.end()
     await oldEntries?.end()
@@ -132,11 +135,18 @@ export async function openRecords(
   return { records, services, close }
 }
 
+/** What comes with the service, where it is not there yet. */
+async function addUsual(types: ReturnType<typeof openTypes>, { templates }: ReturnType<typeof openEhr>) {
+  for (const family of Object.values(types)) await family.addUsual()
+  await templates.addUsual(ownTemplates(MEASUREMENTS))
+}
+
 /** What goes on by itself: works of several steps, and participations whose time comes or ends. */
 async function startRunning(
   records: Records,
   underWay: Connection['underWay'],
   carePlans: CarePlans,
+  reminders: Reminders,
   log: Log,
 ): Promise<{ end(): Promise<void> }> {
   const jobs = { ...removalJobs(records), ...containerJobs(records), ...carePlans.jobs }
@@ -148,12 +158,22 @@ async function startRunning(
     () => carePlans.participants.changeAccess(),
     (err) => log.error({ err }, 'The access of participants could not be updated'),
   )
+  const mails = periodically(
+    MINUTE_MS,
+    () => reminders.send(records.clock()),
+    (err) => log.error({ err }, 'Nobody could be reminded of chat messages'),
+  )
   const end = async () => {
+    await mails.end()
     await changes.end()
     await works.end()
   }
   return { end }
 }
+
+/** What people say to each other. */
+const openChats = (records: Records, { connections, persons }: Profiles) =>
+  new Chats(records, { connections, persons, collectionOf: attachedCollection })
 
 /** What users store of the types that modellers make. */
 function openUserData(
@@ -225,6 +245,7 @@ async function makeCollections(
 }
 
 const SECOND_MS = 1000
+const MINUTE_MS = 60 * SECOND_MS
 /** How long another instance may not have heard of a new version of a type. */
 const DEFINED_MS = 2 * SECOND_MS
 const DAY_MS = 86_400_000

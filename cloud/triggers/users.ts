@@ -11,7 +11,7 @@ import { forbidden, invalid, requireAll } from '../request/refusals.ts'
 const emailFaults = checkOf(emailAddress())
 
 /** What changes of an account when one of these does: the path family's ETag of it is its version. */
-const SHOWN = ['email', 'emailVerified', 'name', 'language']
+const SHOWN = ['email', 'emailVerified', 'name', 'language', 'chatMails']
 
 /**
  * What holds of every write of an account that passes Parse Server: the service's own and those with the master key.

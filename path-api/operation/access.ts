@@ -53,6 +53,11 @@ export const rules = {
     // The records of those EHRs decide: whoever reaches none of them finds nothing.
     permits: () => true,
   },
+  chat: {
+    who: 'those who may see what is talked about; a topic about two users is for them, as long as they are connected',
+    // The records decide: what the caller may not see is not found.
+    permits: () => true,
+  },
   'ehr:read': {
     who: 'the subject of the EHR, those who write it, and the participants of its care plans',
   },

@@ -53,7 +53,7 @@ interface ListDefinition<
   ): Found<Static<I>> | Promise<Found<Static<I>>>
 }
 
-const paging = {
+export const paging = {
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -86,7 +86,7 @@ export const ordering = (usual: Order) => ({
   ),
 })
 
-const PageInfo = Type.Object(
+export const PageInfo = Type.Object(
   {
     limit: Type.Integer({ description: 'Maximum number of items', examples: [100] }),
     total: Type.Optional(

@@ -11,6 +11,7 @@ import type { CarePlans } from '../../records/care-plans/care-plans.ts'
 import type { Graphs } from '../../records/charts/graphs.ts'
 import type { Aggregates } from '../../records/charts/sums/aggregates.ts'
 import type { Timelines } from '../../records/charts/timeline.ts'
+import type { Chats } from '../../records/chat/chats.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
 import type { ThresholdsOfPlans } from '../../records/measurements/alerts/thresholds-of-plans.ts'
@@ -108,6 +109,8 @@ export interface Services {
   /** Measurements and occurrences of those types, by user. */
   userData: UserData
   aggregates: Aggregates
+  /** What people say to each other. */
+  chats: Chats
   timelines: Timelines
   graphs: Graphs
   /** Where a record of a class can be shown by itself; undefined: nowhere. */

@@ -127,14 +127,14 @@ export class Accounts {
     session: ClientSession,
     caller: Caller,
     mvUid: string,
-    { name, language, username, roles, disabled }: Change,
+    { name, language, chatMails, username, roles, disabled }: Change,
     expected: Expected,
   ): Promise<User> {
     const { database, clock } = this.#parts
     const user = await this.#found(session, mvUid, expected)
     const set: Record<string, unknown> = { version: user.version + 1, _updated_at: clock() }
     const unset: Record<string, ''> = {}
-    for (const [key, value] of Object.entries({ name, language, username })) {
+    for (const [key, value] of Object.entries({ name, language, chatMails, username })) {
       if (value === null) unset[key] = ''
       else if (value !== undefined) set[key] = value
     }

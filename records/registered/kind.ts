@@ -89,6 +89,8 @@ export interface ClassKind extends Kind, AnyForms {
   /** What is true of those that are in no plan, of a kind whose records are in plans as a rule. */
   outsidePlans?: Readonly<Record<string, unknown>> | undefined
   known?: Known | undefined
+  /** Whether the class family shows it without writing it. */
+  readOnly?: true | undefined
   /** Who may see what is registered in an EHR, when that is not whoever sees the EHR. */
   permissions(ehr: EhrHead, id: string): Permissions
 }
@@ -113,6 +115,7 @@ interface Options<S extends TObject, L extends Lists<S>> {
   rulesFor?: ClassKind['rulesFor']
   admission?: ClassKind['admission']
   companion?: Companion
+  readOnly?: true
   /** Every list there is, each with an index of its own. */
   lists: L
   /** Fields by which clients of the class family find and sort what they may read, beside those of the lists. */

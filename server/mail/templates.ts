@@ -1,5 +1,6 @@
 import accountExists from './templates/account-exists.json' with { type: 'json' }
 import addressChanged from './templates/address-changed.json' with { type: 'json' }
+import chat from './templates/chat.json' with { type: 'json' }
 import confirmAddress from './templates/confirm-address.json' with { type: 'json' }
 import invitation from './templates/invitation.json' with { type: 'json' }
 import participation from './templates/participation.json' with { type: 'json' }
@@ -23,6 +24,7 @@ export interface Template {
 export const templates = {
   'account-exists': accountExists,
   'address-changed': addressChanged,
+  chat,
   'confirm-address': confirmAddress,
   invitation,
   participation,

@@ -15,7 +15,7 @@ import { code, Refusal } from '../request/parse-request.ts'
 
 export type Fields = Record<string, unknown>
 
-const { name, language } = AccountUpdate.properties
+const { name, language, chatMails } = AccountUpdate.properties
 const username = Type.String({ minLength: 1, maxLength: 254 })
 const closed = { additionalProperties: false }
 
@@ -32,7 +32,7 @@ const SignUp = Type.Object(
 const Change = Type.Object(
   {
     ...Type.Partial(Type.Object({ username, email: emailAddress(), password })).properties,
-    ...{ currentPassword: Type.Optional(password), name, language },
+    ...{ currentPassword: Type.Optional(password), name, language, chatMails },
   },
   closed,
 )

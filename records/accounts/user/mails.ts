@@ -7,6 +7,7 @@ interface Mails {
   'address-changed': { newEmail: string }
   invitation: { link: string; message: string }
   participation: Record<never, never>
+  chat: Record<never, never>
   'pending-ehr': Record<never, never>
 }
 

@@ -22,6 +22,8 @@ export interface User {
   _email_verify_token_expires_at?: Date
   name?: string
   language?: string
+  /** Whether they want to be mailed about messages that they have not read; absent: they do. */
+  chatMails?: boolean
   termsVersion?: string
   termsAcceptedAt?: Date
   invitedAt?: Date
@@ -98,6 +100,7 @@ export function accountOf(user: User, roles: readonly AccountRole[], pendingEmai
     state: stateOf(user),
     name: user.name ?? null,
     language: user.language ?? null,
+    chatMails: user.chatMails ?? true,
     roles: [...roles],
     pendingEmail,
     termsVersion: user.termsVersion ?? null,

@@ -169,3 +169,20 @@ async function owning(database: Database, of: 'users' | 'roles', related: string
     .toArray()
   return rows.map(({ owningId }) => owningId)
 }
+
+/** The users who hold one of these roles, be it with another role that is part of it. */
+export async function usersWithRoles(database: Database, names: readonly string[]): Promise<string[]> {
+  const roles = new Set(names)
+  let found = [...names]
+  while (found.length > 0) {
+    const children = await memberships(database, 'roles')
+      .find({ owningId: { $in: found } })
+      .toArray()
+    found = children.map(({ relatedId }) => relatedId).filter((id) => !roles.has(id))
+    for (const id of found) roles.add(id)
+  }
+  const rows = await memberships(database, 'users')
+    .find({ owningId: { $in: [...roles] } })
+    .toArray()
+  return [...new Set(rows.map(({ relatedId }) => relatedId))]
+}

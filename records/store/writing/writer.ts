@@ -1,4 +1,4 @@
-import type { Collection } from 'mongodb'
+import type { Collection, Document } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
 import { createGroups } from '../batching/group.ts'
 import type { Permissions } from '../documents/caller.ts'
@@ -12,10 +12,15 @@ import { takeTurns } from './turns.ts'
 
 /** What a new record is registered in. Nobody closes or removes it while the record is being written. */
 export interface Into {
-  collection: 'Ehr' | 'CarePlan'
+  collection: 'Ehr' | 'CarePlan' | 'ChatTopic'
   /** Its id, and what else must be true of it. */
   key: { _id: string; [field: string]: string }
-  ehrId: string
+  /** None when it is no EHR's. */
+  ehrId: string | undefined
+  /** Whether those may register in it who may only read it. */
+  byReaders?: true
+  /** What of it changes with each record, in the words of the database; it makes no version of it. */
+  touched?(at: Date): Document
   /** Who may see what is registered in it. @throws ServiceError what forbids it */
   permissions(holder: ParseDocument): Permissions
   /** A record of another collection that has to be there when the write is done. */
@@ -110,12 +115,14 @@ export class Writer {
     const decisions = outcomes.flatMap(({ decision }) => (decision ? [decision] : []))
     const operations = decisions.flatMap(({ operations }) => operations)
     if (operations.length === 0) return outcomes
-    const turns = writes.flatMap(({ into }, i) => (into && outcomes[i]?.decision ? [into.ehrId] : []))
+    const entered = writes.flatMap(({ into }, i) => (into && outcomes[i]?.decision ? [into] : []))
+    const turns = entered.flatMap(({ ehrId }) => ehrId ?? [])
     if (turns.length > 0) await takeTurns(this.#records, tx, turns)
-    const held = writes.flatMap(({ into }, i) =>
-      into?.holding && outcomes[i]?.decision ? [into.holding] : [],
+    await this.#hold(
+      tx,
+      entered.flatMap(({ holding }) => holding ?? []),
     )
-    await this.#hold(tx, held)
+    await this.#touch(tx, entered)
     const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
     if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
       throw new ServiceError('Conflict', { detail: 'Another request changed it at the same time.' })
@@ -142,6 +149,17 @@ export class Writer {
       if (held.matchedCount < ids.length)
         throw new ServiceError('Conflict', { detail: 'What it is registered in has been removed.' })
     }
+  }
+
+  /** Each once: what changes is the same for all that are registered in it at this moment. */
+  async #touch({ session }: Transaction, entered: readonly Into[]): Promise<void> {
+    const touched = new Map(entered.flatMap((into) => (into.touched ? [[into.key._id, into] as const] : [])))
+    const operations = [...touched].map(([_id, { touched }]) => ({
+      updateOne: { filter: { _id }, update: touched?.(this.#records.clock()) ?? {} },
+    }))
+    const [first] = touched.values()
+    if (first)
+      await documentsOf(this.#records, first.collection).bulkWrite(operations, { session, ordered: false })
   }
 
   /** What the new records are registered in, by id. */

@@ -16,7 +16,10 @@ import { type Part, type Place, TEMPLATE } from './clinic.ts'
 
 /** Without those that others are registered in and that are closed: their writes stand below one by one. */
 const OTHERS = CLASS_NAMES.filter(
-  (name) => classKind(name).registeredIn !== 'none' && namesOf(classKind(name).fields, 'status').length === 0,
+  (name) =>
+    !classKind(name).readOnly &&
+    classKind(name).registeredIn !== 'none' &&
+    namesOf(classKind(name).fields, 'status').length === 0,
 )
 const placeOfKind = (name: ClassName) => classKind(name).registeredIn
 
