@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { CLASS_NAMES, classes } from '../../records/kinds.ts'
+import { CLASS_NAMES, classes, classKind } from '../../records/kinds.ts'
 import { AcqParams, AcqResult } from '../../schemas/acq.ts'
 import { ConditionParams, ConditionResult } from '../../schemas/blood-pressure-condition.ts'
 import { BmiParams, BmiResult } from '../../schemas/bmi.ts'
@@ -51,7 +51,10 @@ export function classFamily(
   open: boolean,
 ): Record<'paths' | 'responses' | 'parameters', Json> {
   const operationObject = describing(schemas, open)
-  const ofClasses = CLASS_NAMES.map((name) => classPaths(name, name, classes[name], operationObject))
+  const ofClasses = CLASS_NAMES.map((name) => {
+    const paths = classPaths(name, name, classes[name], operationObject)
+    return classKind(name).readOnly ? withoutWrites(paths) : paths
+  })
   const anything = { stored: Anything, create: Anything, update: Anything }
   return {
     paths: Object.assign(
@@ -66,6 +69,15 @@ export function classFamily(
 }
 
 const Anything = Type.Object({}, { $id: 'AnyObject', additionalProperties: true, description: 'An object' })
+
+/** Of what only the service writes. */
+const withoutWrites = (paths: Record<string, Json>): Record<string, Json> =>
+  Object.fromEntries(
+    Object.entries(paths).map(([path, { parameters, get }]) => [
+      path,
+      { ...(parameters !== undefined && { parameters }), get },
+    ]),
+  )
 
 const withClassName = (paths: Record<string, Json>): Record<string, Json> =>
   Object.fromEntries(
