@@ -164,7 +164,7 @@ export const Aggregate = closed('Aggregate', 'The values of a data type in one d
 export const MeasurementsBody = Type.Unsafe<object | object[]>({
   $id: 'MeasurementsBody',
   description: 'A measurement, or an array of 1 to 1,000 of them',
-  if: { type: 'array' },
+  if: { type: 'array', items: {} },
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   then: {
     type: 'array',

@@ -51,10 +51,9 @@ export function classFamily(
   open: boolean,
 ): Record<'paths' | 'responses' | 'parameters', Json> {
   const operationObject = describing(schemas, open)
-  const ofClasses = CLASS_NAMES.map((name) => {
-    const paths = classPaths(name, name, classes[name], operationObject)
-    return classKind(name).readOnly ? withoutWrites(paths) : paths
-  })
+  const ofClasses = CLASS_NAMES.map((name) =>
+    classPaths(name, name, classes[name], operationObject, classKind(name).readOnly),
+  )
   const anything = { stored: Anything, create: Anything, update: Anything }
   return {
     paths: Object.assign(
@@ -69,15 +68,6 @@ export function classFamily(
 }
 
 const Anything = Type.Object({}, { $id: 'AnyObject', additionalProperties: true, description: 'An object' })
-
-/** Of what only the service writes. */
-const withoutWrites = (paths: Record<string, Json>): Record<string, Json> =>
-  Object.fromEntries(
-    Object.entries(paths).map(([path, { parameters, get }]) => [
-      path,
-      { ...(parameters !== undefined && { parameters }), get },
-    ]),
-  )
 
 const withClassName = (paths: Record<string, Json>): Record<string, Json> =>
   Object.fromEntries(
@@ -189,12 +179,16 @@ const batchPath = (operationObject: OperationObject): Record<string, Json> => ({
   },
 })
 
-/** @param path the name of the class as it stands in paths, `name` as it stands in ids */
+/**
+ * @param path the name of the class as it stands in paths, `name` as it stands in ids
+ * @param readOnly whether only the service writes them
+ */
 function classPaths(
   path: string,
   name: string,
   { stored, create, update }: Record<'stored' | 'create' | 'update', TSchema>,
   operationObject: OperationObject,
+  readOnly = false,
 ): Record<string, Json> {
   const id = (verb: string) => `${verb}${name}Object`
   const one = `${articled(name)} object`
@@ -207,12 +201,14 @@ function classPaths(
         answers: [200, listOf(name, stored)],
         parameters: filters.map(([filter]) => shared(filter)),
       }),
-      post: operationObject({
-        operationId: id('create'),
-        summary: `Add ${one}`,
-        description: 'Every fault of it is named in one answer.',
-        takes: create,
-        answers: [201, Created],
+      ...(!readOnly && {
+        post: operationObject({
+          operationId: id('create'),
+          summary: `Add ${one}`,
+          description: 'Every fault of it is named in one answer.',
+          takes: create,
+          answers: [201, Created],
+        }),
       }),
     },
     [`/1/classes/${path}/{objectId}`]: {
@@ -223,18 +219,20 @@ function classPaths(
         description: 'What the caller may not read is answered like what does not exist.',
         answers: [200, stored],
       }),
-      put: operationObject({
-        operationId: id('update'),
-        summary: `Update ${one}`,
-        description: 'What is left out stays as it is; `{"__op": "Delete"}` removes a property.',
-        takes: update,
-        answers: [200, Updated],
-      }),
-      delete: operationObject({
-        operationId: id('delete'),
-        summary: `Delete ${one}`,
-        description: 'With what belongs to it; the path family can restore it.',
-        answers: [200, Removed],
+      ...(!readOnly && {
+        put: operationObject({
+          operationId: id('update'),
+          summary: `Update ${one}`,
+          description: 'What is left out stays as it is; `{"__op": "Delete"}` removes a property.',
+          takes: update,
+          answers: [200, Updated],
+        }),
+        delete: operationObject({
+          operationId: id('delete'),
+          summary: `Delete ${one}`,
+          description: 'With what belongs to it; the path family can restore it.',
+          answers: [200, Removed],
+        }),
       }),
     },
   }
