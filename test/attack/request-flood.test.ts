@@ -8,11 +8,18 @@ import { keys } from '../harness/service/service.ts'
 describe('attack: a flood of requests', function suite() {
   this.timeout(60_000)
   let user: Person
+  let other: Person
   let service: ServiceProcess
+  let addresses = 0
 
+  /** Each time from another address. */
   const call = (path: string, headers: Record<string, string>, body?: object) =>
     fetch(service.url + path, {
-      headers: { ...headers, ...(body && { 'Content-Type': 'application/json' }) },
+      headers: {
+        'X-Forwarded-For': `198.51.100.${++addresses}`,
+        ...headers,
+        ...(body && { 'Content-Type': 'application/json' }),
+      },
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
     })
   const statuses = async (times: number, ask: () => Promise<Response>): Promise<number[]> => {
@@ -21,16 +28,13 @@ describe('attack: a flood of requests', function suite() {
     return answers.map(({ status }) => status)
   }
 
-  const start = async (env: NodeJS.ProcessEnv) => {
-    service = await startNeighbour(env)
-  }
   before(async () => {
-    user = await newPerson()
+    const env = { TRUST_PROXY: 'loopback', ACCOUNT_RATE: '10', ADDRESS_RATE: '10' }
+    ;[service, user, other] = await Promise.all([startNeighbour(env), newPerson(), newPerson()])
   })
-  afterEach(() => stopProcess(service))
+  after(() => stopProcess(service))
 
   it('by one account is refused, in single requests and in batches', async () => {
-    await start({ ACCOUNT_RATE: '10' })
     const asked = await statuses(8, () => call('/1/classes/Ehr', user.headers))
     assert.deepEqual(asked, Array(8).fill(200))
     const requests = Array.from({ length: 3 }, () => ({ method: 'GET', path: '/1/classes/Ehr' }))
@@ -42,21 +46,19 @@ describe('attack: a flood of requests', function suite() {
   })
 
   it('from one address is refused, with and without keys, by route, function and batch', async () => {
-    await start({ ADDRESS_RATE: '10' })
-    assert.deepEqual(await statuses(3, () => call('/1/classes/Ehr', {})), Array(3).fill(403))
+    const address = { 'X-Forwarded-For': '203.0.113.77' }
+    const headers = { ...other.headers, ...address }
+    assert.deepEqual(await statuses(3, () => call('/1/classes/Ehr', address)), Array(3).fill(403))
     const requests = Array.from({ length: 4 }, () => ({ method: 'GET', path: '/1/classes/Ehr' }))
-    assert.equal((await call('/1/batch', user.headers, { requests })).status, 200)
+    assert.equal((await call('/1/batch', headers, { requests })).status, 200)
     const bmi = { weight: 70, weightUnit: 'kg', height: 175, heightUnit: 'cm' }
-    assert.deepEqual(
-      await statuses(5, () => call('/functions/bmi', user.headers, bmi)),
-      [200, 200, 200, 429, 429],
-    )
-    const refused = await call('/1/classes/Ehr', keys())
+    assert.deepEqual(await statuses(5, () => call('/functions/bmi', headers, bmi)), [200, 200, 200, 429, 429])
+    const refused = await call('/1/classes/Ehr', { ...keys(), ...address })
     assert.deepEqual(
       [refused.status, refused.headers.get('content-type')],
       [429, 'application/json; charset=utf-8'],
     )
     assert.equal(((await refused.json()) as { code: number }).code, 155)
-    assert.equal((await call('/health/live', {})).status, 429)
+    assert.equal((await call('/health/live', address)).status, 429)
   })
 })

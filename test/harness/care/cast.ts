@@ -89,6 +89,8 @@ export interface Cast<Name = CallerName> {
   spare(): Promise<string>
   /** A plan in the EHR with its participants, and everything in it, each with a former version. */
   furnished(): Promise<Ids>
+  /** The same with another one of what an id names; another plan has its participants, and nothing else. */
+  renewed(ids: Ids, name: string): Promise<Ids>
 }
 
 /** An EHR about somebody who has not agreed. */
@@ -107,6 +109,7 @@ export async function newPendingCast(): Promise<Cast<PendingCallerName>> {
     guest: stranger,
     spare: async () => (await newEhrAbout(subject, creator)).ehrId,
     furnished: () => furnish(patient, async () => 'nobody'),
+    renewed: (ids, name) => renew(patient, ids, name, async () => 'nobody'),
   }
 }
 
@@ -162,20 +165,42 @@ export async function newCast(): Promise<Cast> {
     guest: people.stranger as Person,
     spare: async () => ok(await patient.call('POST', '/ehr', {}), 201).id,
     furnished: () => furnish(patient, letParticipate),
+    renewed: (ids, name) => renew(patient, ids, name, letParticipate),
   }
 }
 
-async function furnish(patient: Patient, letParticipate: (plan: string) => Promise<string>): Promise<Ids> {
+type LetParticipate = (plan: string) => Promise<string>
+
+async function newPlanIds(patient: Patient, letParticipate: LetParticipate): Promise<Ids> {
   const careplanId = await newPlan(patient, { language: 'en' })
-  const goalId = await newGoal(patient, careplanId)
-  const taskId = await newTask(patient, careplanId, goalId)
-  const plan = `careplan/${careplanId}`
-  for (const path of [plan, `${plan}/goal/${goalId}`, `${plan}/goal/${goalId}/task/${taskId}`])
-    ok(await patient.call('PUT', path, { name: 'second' }))
-  const participationId = await letParticipate(plan)
+  const participationId = await letParticipate(`careplan/${careplanId}`)
+  return { careplanId, carePlanId: careplanId, ownerId: careplanId, participationId }
+}
+
+async function newComposition(patient: Patient, careplanId: string): Promise<Ids> {
   const template = await someTemplate()
   const compositions = `/med/ehr/${patient.ehrId}/composition/json?carePlanId=${careplanId}`
   const { compositionId } = ok(await patient.call('POST', compositions, pressureOf(template, 142)), 201)
-  const plans = { careplanId, carePlanId: careplanId, ownerId: careplanId, guidelineId: 'asthma' }
-  return { ...plans, ehrId: patient.ehrId, goalId, taskId, participationId, compositionId, template }
+  return { compositionId, template }
+}
+
+async function furnish(patient: Patient, letParticipate: LetParticipate): Promise<Ids> {
+  const plan = await newPlanIds(patient, letParticipate)
+  const { careplanId = '' } = plan
+  const goalId = await newGoal(patient, careplanId)
+  const taskId = await newTask(patient, careplanId, goalId)
+  const path = `careplan/${careplanId}`
+  for (const one of [path, `${path}/goal/${goalId}`, `${path}/goal/${goalId}/task/${taskId}`])
+    ok(await patient.call('PUT', one, { name: 'second' }))
+  const composition = await newComposition(patient, careplanId)
+  return { ...plan, ...composition, guidelineId: 'asthma', ehrId: patient.ehrId, goalId, taskId }
+}
+
+async function renew(patient: Patient, ids: Ids, name: string, letParticipate: LetParticipate): Promise<Ids> {
+  const { careplanId = '', goalId = '' } = ids
+  if (name === 'taskId') return { ...ids, taskId: await newTask(patient, careplanId, goalId) }
+  if (name === 'goalId') return { ...ids, goalId: await newGoal(patient, careplanId) }
+  if (name === 'ehrId') return ids
+  if (name === 'compositionId') return { ...ids, ...(await newComposition(patient, careplanId)) }
+  return { ...ids, ...(await newPlanIds(patient, letParticipate)) }
 }

@@ -19,13 +19,16 @@ const mails = new Map<string, Buffer>()
 
 /** The newest mail in the outbox to an address, with the first link in it; waits until it is there. */
 export async function mailTo(address: string): Promise<LinkMail> {
-  const raw = await found(() => {
-    readOutbox()
-    const all = [...mails].filter(([, raw]) => raw.includes(address))
-    return all.sort(([a], [b]) => (a < b ? 1 : -1))[0]?.[1]
-  }, `a mail to ${address}`)
+  const raw = await found(() => outboxOf(address)[0], `a mail to ${address}`)
   const mail = await PostalMime.parse(raw)
   return { ...mail, link: /https?:\/\/\S+/.exec(mail.text ?? '')?.[0] ?? '' }
+}
+
+/** The mails in the outbox to an address, the newest first. */
+export function outboxOf(address: string): Buffer[] {
+  readOutbox()
+  const all = [...mails].filter(([, raw]) => raw.includes(address))
+  return all.sort(([a], [b]) => (a < b ? 1 : -1)).map(([, raw]) => raw)
 }
 
 function readOutbox(): void {

@@ -1,4 +1,5 @@
 /** The one service of a test process: a process can hold no second one. Importing this starts it. */
+import assert from 'node:assert/strict'
 import { mkdtempSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
@@ -38,6 +39,21 @@ bcrypt.hash = (password) => hash(password, 4)
 
 export const service = await startService(config)
 atEnd(service.stop)
+
+/**
+ * Why another service does not start, in its own words: one that gives up before it comes to Parse Server, of which a
+ * process holds one. With which code a process ends then: test/server/process.
+ */
+export async function refusal(env: NodeJS.ProcessEnv, open = false): Promise<string> {
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'refused-'))
+  const refused = readConfig({ LOG_LEVEL: 'silent', DATA_DIR, PORT: '1', ...env }, open)
+  const outcome = await startService(refused).then(
+    () => undefined,
+    (error: Error) => error.message,
+  )
+  assert.ok(outcome !== undefined, 'it has started')
+  return outcome
+}
 
 /** A client that knows no keys. */
 export const request = () => supertest(service.url)

@@ -104,7 +104,8 @@ function matrix<Name>(
     // A measurement's id has the name of a composition's.
     const isOwn = (name: string) => !(name in shared) || (name === 'compositionId' && isClassName(kind))
     const own = namesIn(path).find(isOwn)
-    if (own === undefined || !isClassName(kind)) return once ? cast.furnished() : shared
+    if (own === undefined || !isClassName(kind))
+      return once ? cast.renewed(shared, namesIn(path).at(-1) ?? '') : shared
     const record = (!once && records.get(kind)) || newRecord(kind)
     if (!once) records.set(kind, record)
     return { ...shared, [own]: await record }

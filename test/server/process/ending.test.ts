@@ -1,26 +1,64 @@
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { type ClientRequest, request } from 'node:http'
 import { join } from 'node:path'
 import {
   clientOf,
   holders,
   newDataDir,
   type ServiceProcess,
+  startProcess,
   startServing,
   stopProcess,
 } from '../../harness/service/process.ts'
+import { refusal } from '../../harness/service/service.ts'
 import { isFullSize } from '../../harness/size.ts'
 import { until } from '../../harness/until.ts'
 
-describe('a service that ends', () => {
+describe('a service that has its place', function suite() {
+  this.timeout(60_000)
+  const DATA_DIR = newDataDir()
   let service: ServiceProcess
+  const start = async () => {
+    service = await startServing({ DATA_DIR, LOGIN_ATTEMPTS: '5' })
+  }
+  before(start)
   after(() => stopProcess(service))
 
-  it('by kill -9 keeps the data, and leaves no engine behind', async () => {
-    const DATA_DIR = newDataDir()
+  /** A login of which the body is still to be sent. */
+  function loginOf(length: number): ClientRequest {
+    const { hostname, port } = new URL(service.url)
+    const headers = { 'Content-Length': length }
+    return request({ hostname, port, path: '/1/login', method: 'POST', headers })
+  }
+
+  it('limits the logins of an address, on the route and in the function together', async () => {
+    const send = clientOf(service)
+    const account = { username: 'nobody', password: 'wrong' }
+    for (let i = 0; i < 5; i++) assert.equal((await send('/1/login', account)).status, 404)
+    const limited = await send('/Login', account)
+    assert.equal(limited.status, 429)
+    assert.equal(limited.body.code, 155)
+    assert.ok(Number(limited.headers.get('retry-after')) > 0)
+    assert.equal((await send('/functions/Login', account)).status, 429)
+  })
+
+  it('keeps its data directory: another instance is refused', async () => {
+    assert.match(await refusal({ DATA_DIR }), /in use|another|already/i)
+    assert.equal((await fetch(`${service.url}/health/ready`)).status, 200)
+  })
+
+  it('keeps its port: another one says that it is taken, and leaves no engine behind', async () => {
+    const PORT = new URL(service.url).port
+    const second = await startProcess({ PORT })
+    assert.equal(await second.ended, 1)
+    const told = `did not start: PORT ${PORT} is in use by another program: stop it, or`
+    assert.ok(second.output().includes(told), second.output())
+    assert.equal(await holders(second.dataDir), '')
+  })
+
+  it('that ends by kill -9 keeps the data, and leaves no engine behind', async () => {
     const outbox = join(DATA_DIR, 'outbox')
-    service = await startServing({ DATA_DIR })
     const account = { username: 'ann@example.org', email: 'ann@example.org', password: 'a long password' }
     assert.equal((await clientOf(service)('/1/users', account)).status, 201)
     const mailed = () => (existsSync(outbox) ? readdirSync(outbox).map((mail) => join(outbox, mail)) : [])
@@ -32,18 +70,38 @@ describe('a service that ends', () => {
     service.child.kill('SIGKILL')
     await service.ended
     await until(async () => (await holders(DATA_DIR)) === '')
-    service = await startServing({ DATA_DIR })
+    await start()
     const body = { token: token(), termsAccepted: true }
     const activation = await clientOf(service)('/auth/account/register/activate', body)
     assert.equal(activation.status, 200)
   })
 
+  it('at SIGTERM finishes what runs, stops accepting requests, and exits with 0', async () => {
+    const body = '{"username":"x"}'
+    const slow = loginOf(body.length)
+    const answer = new Promise<number>((resolve, reject) => {
+      slow.on('response', (response) => resolve(response.resume().statusCode ?? 0)).on('error', reject)
+    })
+    await new Promise((resolve) => slow.write(body.slice(0, 5), resolve))
+    // The service has read it when it has answered what came later.
+    assert.equal((await fetch(`${service.url}/health/live`)).status, 200)
+    service.child.kill('SIGTERM')
+    await until(() =>
+      fetch(`${service.url}/health/live`).then(
+        () => false,
+        () => true,
+      ),
+    )
+    slow.end(body.slice(5))
+    assert.equal(await answer, 403)
+    assert.equal(await service.ended, 0)
+    assert.equal(await holders(DATA_DIR), '')
+  })
+
   if (isFullSize)
     it('at SIGTERM waits at most 10 s for a request that never ends', async () => {
-      const { hostname, port } = new URL(service.url)
-      const headers = { 'Content-Length': 100 }
-      const endless = request({ hostname, port, path: '/1/login', method: 'POST', headers })
-      endless.on('error', () => {})
+      await start()
+      const endless = loginOf(100).on('error', () => {})
       await new Promise((resolve) => endless.write('{', resolve))
       assert.equal((await fetch(`${service.url}/health/live`)).status, 200)
       const begun = performance.now()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type ServiceProcess, startProcess, stopProcess } from '../../harness/service/process.ts'
-import { config } from '../../harness/service/service.ts'
+import { config, refusal } from '../../harness/service/service.ts'
 import { found } from '../../harness/until.ts'
 
 describe('the open test environment', function suite() {
@@ -102,12 +102,8 @@ describe('the open test environment', function suite() {
   })
 
   it('never shares a database with the main service', async () => {
-    const onMain = await startProcess({ MONGODB_URI: config.mongodbUri }, '--open')
-    assert.equal(await onMain.ended, 1)
-    assert.match(onMain.output(), /main database/)
+    assert.match(await refusal({ MONGODB_URI: config.mongodbUri }, true), /main database/)
     await stopProcess(open)
-    const onOpen = await startProcess({ DATA_DIR: open.dataDir })
-    assert.equal(await onOpen.ended, 1)
-    assert.match(onOpen.output(), /open-test database/)
+    assert.match(await refusal({ DATA_DIR: open.dataDir }), /open-test database/)
   })
 })

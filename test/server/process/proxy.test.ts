@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type ServiceProcess, startProcess, stopProcess } from '../../harness/service/process.ts'
+import { startNeighbour } from '../../harness/service/neighbour.ts'
+import { type ServiceProcess, stopProcess } from '../../harness/service/process.ts'
 
 describe('behind a proxy', function suite() {
   this.timeout(60_000)
@@ -9,13 +10,12 @@ describe('behind a proxy', function suite() {
   let keys: Record<string, string>
 
   before(async () => {
-    service = await startProcess({
+    service = await startNeighbour({
       TRUST_PROXY: 'loopback',
       LOGIN_ATTEMPTS: '2',
       PUBLIC_URL: 'https://health.example.org',
       CORS_ORIGINS: 'https://app.example.org',
     })
-    await service.ready
     keys = JSON.parse(readFileSync(join(service.dataDir, 'keys.json'), 'utf8'))
   })
   after(() => stopProcess(service))

@@ -5,6 +5,7 @@ import { MongoClient } from 'mongodb'
 import { databaseUri } from '../../harness/run.ts'
 import { freePort } from '../../harness/service/port.ts'
 import { newDataDir, startProcess } from '../../harness/service/process.ts'
+import { refusal } from '../../harness/service/service.ts'
 
 describe('a start that is refused', function suite() {
   this.timeout(60_000)
@@ -25,17 +26,12 @@ describe('a start that is refused', function suite() {
     const client = await MongoClient.connect(MONGODB_URI)
     await client.db().collection('patients').insertOne({ name: 'Ann' })
     await client.close()
-    const service = await startProcess({ MONGODB_URI })
-    assert.equal(await service.ended, 1)
-    assert.match(service.output(), /already holds data that this service did not create/)
+    assert.match(await refusal({ MONGODB_URI }), /already holds data that this service did not create/)
   })
 
   it('says that there is no database', async () => {
-    const service = await startProcess({
-      MONGODB_URI: `mongodb://127.0.0.1:${await freePort()}/records?serverSelectionTimeoutMS=500`,
-    })
-    assert.equal(await service.ended, 1)
-    assert.match(service.output(), /did not start: .*ECONNREFUSED/)
+    const MONGODB_URI = `mongodb://127.0.0.1:${await freePort()}/records?serverSelectionTimeoutMS=500`
+    assert.match(await refusal({ MONGODB_URI }), /ECONNREFUSED/)
   })
 
   it('says that the native bcrypt is missing', async () => {
@@ -49,7 +45,8 @@ Module._load = (name, ...rest) => {
   return load(name, ...rest)
 }`,
     )
-    const service = await startProcess({ NODE_OPTIONS: `--require=${preload}` })
+    const NODE_OPTIONS = `--require=${preload}`
+    const service = await startProcess({ NODE_OPTIONS, MONGODB_URI: databaseUri('no-bcrypt') })
     assert.equal(await service.ended, 1)
     assert.match(service.output(), /did not start: no bcrypt here/)
   })
