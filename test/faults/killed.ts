@@ -10,7 +10,7 @@ const AUDIT_KEY = 'the-key-of-the-audit-for-tests-of-faults'
 /** Kills the service within the writes of one family. */
 export const killedWrites = (family: keyof typeof families) =>
   describe(`a service that is killed within a write of the ${family}`, function () {
-    const writes = families[family].filter((_, i) => i % sized(5, 1) === 0)
+    const writes = families[family].filter((_, i) => i % sized(8, 1) === 0)
     // A machine may have more to do than this.
     this.timeout(900_000)
     let found: Awaited<ReturnType<typeof Trials.run>>

@@ -209,13 +209,16 @@ function single(parameter: Parameter, parameters: Parameters): Literal {
   const value = given(parameter, parameters)
   if (value === null || ['string', 'number', 'boolean'].includes(typeof value))
     return { kind: 'literal', value: value as Literal['value'], at }
-  throw new AqlFault(at, `expected a text, a number, true, false or null as $${name}, found ${found(value)}`)
+  throw new AqlFault(
+    at,
+    `expected a string, a number, true, false or null as $${name}, found ${found(value)}`,
+  )
 }
 
 function text(parameter: Parameter, parameters: Parameters): Literal {
   const value = given(parameter, parameters)
   if (typeof value === 'string') return { kind: 'literal', value, at: parameter.at }
-  throw new AqlFault(parameter.at, `expected a text as $${parameter.name}, found ${found(value)}`)
+  throw new AqlFault(parameter.at, `expected a string as $${parameter.name}, found ${found(value)}`)
 }
 
 function listed(one: Constant, parameters: Parameters): Constant[] {

@@ -6,6 +6,7 @@ import { setRole } from '../../../records/ehrs/rights/roles.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
 import { BLOOD_PRESSURE, templateXml } from '../../harness/openehr.ts'
 import { password } from '../../harness/people/people.ts'
+import { sized } from '../../harness/size.ts'
 import type { Answer, Call, Victim } from '../victim/victim.ts'
 
 /** An EHR about somebody of its own, and what there is in it. */
@@ -35,7 +36,7 @@ export interface Part {
   id?: Exclude<keyof Place, 'name' | 'headers' | 'subject' | 'guests'>
 }
 
-const NURSES = 8
+const NURSES = sized(2, 8)
 
 /** The template of the compositions. */
 export const TEMPLATE = 'Pressure'

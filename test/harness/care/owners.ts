@@ -1,10 +1,10 @@
-import { newAddress, newPerson, type Person } from '../people/people.ts'
+import { newPerson, type Person } from '../people/people.ts'
 
 /** Somebody with a profile. Paths without a leading slash are below it. */
 export type Owner = Person
 
 export async function newOwner(about: { name?: string } = {}): Promise<Owner> {
-  const person = await newPerson(newAddress(), about)
+  const person = await newPerson(about)
   const profile = `/profile/${person.mvUid}`
   const call: Person['call'] = (method, path, ...more) =>
     person.call(method, path.startsWith('/') ? path : `${profile}/${path}`.replace(/\/$/, ''), ...more)

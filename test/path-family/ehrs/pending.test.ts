@@ -13,7 +13,7 @@ import {
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { ok, refused } from '../../harness/clients/path-client.ts'
 import { mailAbout } from '../../harness/people/mail.ts'
-import { newAddress, newAdmin, newPerson, type Person } from '../../harness/people/people.ts'
+import { newAdmin, newPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
 interface Listed {
@@ -58,7 +58,7 @@ describe('an EHR for another user', () => {
   })
 
   it('is told to that user by mail, in their language, and neither who made it nor which it is', async () => {
-    const [dutch, creator] = [await newPerson(newAddress(), { language: 'nl' }), await newPerson()]
+    const [dutch, creator] = [await newPerson({ language: 'nl' }), await newPerson()]
     const { ehrId } = await newEhrAbout(dutch, creator)
     const { text = '' } = await mailAbout(dutch.email, /gezondheidsdossier over u/)
     for (const secret of [ehrId, dutch.mvUid, creator.mvUid, creator.email]) assert.ok(!text.includes(secret))

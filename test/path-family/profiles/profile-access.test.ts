@@ -55,7 +55,8 @@ describe('who may do what with a profile', () => {
   })
 
   async function furnished(): Promise<Belongings> {
-    const owner = await newOwner({ name: 'SecretName' })
+    const owner = await newOwner()
+    await owner.call('PUT', '', { name: { displayName: 'SecretName' } })
     const email = { type: 'EMAIL', value: 'secret@example.org', primary: true }
     await owner.call('POST', 'picture', picture, { 'content-type': 'image/png' })
     const { body: relation } = await owner.call('POST', 'relation', { name: { displayName: 'SecretBea' } })

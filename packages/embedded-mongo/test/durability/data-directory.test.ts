@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { mkdtemp, open, readFile, rm, stat, truncate, unlink, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, open, readFile, rm, stat, truncate, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MongoClient } from 'mongodb'
 import { startEmbeddedMongo } from '../../index.ts'
+
+/** How often a damaged directory is tried: what is left as it is is refused each time. */
+const times = /^(full|most)$/.test(process.env.TEST_SIZE ?? '') ? 2 : 1
 
 describe('the data directory', () => {
   let dataDir: string
@@ -13,8 +16,14 @@ describe('the data directory', () => {
   })
   afterEach(() => rm(join(dataDir, '..'), { recursive: true, force: true }))
 
-  /** Leaves a directory with a little data in it. */
-  const filled = async (documents = 1): Promise<void> => {
+  let samples: string
+  before(async () => {
+    samples = await mkdtemp(join(tmpdir(), 'embedded-mongo-samples-'))
+    for (const documents of [1, 2000]) await fill(join(samples, String(documents)), documents)
+  })
+  after(() => rm(samples, { recursive: true, force: true }))
+
+  const fill = async (dataDir: string, documents: number): Promise<void> => {
     const server = await startEmbeddedMongo({ dataDir })
     const client = new MongoClient(server.uri)
     await client
@@ -24,6 +33,9 @@ describe('the data directory', () => {
     await client.close()
     await server.stop()
   }
+  /** Leaves a directory with a little data in it. */
+  const filled = (documents: 1 | 2000 = 1): Promise<void> =>
+    cp(join(samples, String(documents)), dataDir, { recursive: true })
   const refusal = async (): Promise<string> => {
     const error = await startEmbeddedMongo({ dataDir }).then(
       async (server) => {
@@ -69,14 +81,14 @@ describe('the data directory', () => {
 
   describe('a damaged directory is refused, and left as it is', () => {
     const file = () => join(dataDir, 'data.mdb')
-    const twice = async (sentence: RegExp) => {
-      for (let i = 0; i < 2; i++) assert.match(await refusal(), sentence)
+    const refused = async (sentence: RegExp) => {
+      for (let i = 0; i < times; i++) assert.match(await refusal(), sentence)
     }
 
     it('the data file is missing', async () => {
       await filled()
       await unlink(file())
-      await twice(/damaged: data\.mdb is missing/)
+      await refused(/damaged: data\.mdb is missing/)
       assert.ok(!existsSync(file()))
     })
 
@@ -84,7 +96,7 @@ describe('the data directory', () => {
       await filled()
       for (const bytes of [Buffer.alloc(0), Buffer.from('hello'), Buffer.alloc(100_000, 0x5a)]) {
         await writeFile(file(), bytes)
-        await twice(/damaged: data\.mdb is not a database/)
+        await refused(/damaged: data\.mdb is not a database/)
         assert.deepEqual(await readFile(file()), bytes)
       }
     })
@@ -94,22 +106,22 @@ describe('the data directory', () => {
       const handle = await open(file(), 'r+')
       await handle.write(Buffer.alloc(4096, 7), 0, 4096, 4096)
       await handle.close()
-      await twice(/damaged/)
+      await refused(/damaged/)
     })
 
     for (const part of [0.3, 0.7])
       it(`the data file is cut to ${part * 100} %`, async () => {
         await filled(2000)
         await truncate(file(), Math.floor((await stat(file())).size * part))
-        await twice(/damaged/)
+        await refused(/damaged/)
       })
 
     it('the format is unknown, or its marker unreadable', async () => {
       await filled()
       await writeFile(join(dataDir, 'embedded-mongo.json'), '{"format":99}')
-      await twice(/has format 99; this version reads format 1/)
+      await refused(/has format 99; this version reads format 1/)
       await writeFile(join(dataDir, 'embedded-mongo.json'), 'x')
-      await twice(/damaged: embedded-mongo\.json cannot be read/)
+      await refused(/damaged: embedded-mongo\.json cannot be read/)
     })
 
     it('the directory is a file', async () => {
