@@ -4,12 +4,12 @@ import {
   createByClass,
   createByPath,
   day,
+  type Json,
   kinds,
   newPlace,
   PARTS,
   type Place,
   readByPath,
-  type Shown,
 } from './family-kinds.ts'
 import type { Patient } from './harness/care/patients.ts'
 import { assertError } from './harness/clients/class-client.ts'
@@ -27,15 +27,10 @@ describe('both families close', () => {
   for (const name of PARTS) {
     const at = (id: unknown) => `${kinds[name].at(place)}/${id}`
     const close = (id: unknown, body: object) => patient.call('POST', `${at(id)}/close`, body)
-    const closeByClass = (id: unknown, fields: Shown) => byClass(patient).put(name, String(id), fields)
+    const closeByClass = (id: unknown, fields: Json) => byClass(patient).put(name, String(id), fields)
     const changesOf = async (id: unknown) =>
       ok(await patient.call('GET', `${at(id)}/history`)).items.map(
-        ({ version, action, changed, before }: Shown) => [
-          version,
-          action,
-          changed,
-          (before as Shown)?.status,
-        ],
+        ({ version, action, changed, before }: Json) => [version, action, changed, (before as Json)?.status],
       )
 
     describe(`a ${name}`, () => {
@@ -124,7 +119,7 @@ describe('both families close', () => {
           })),
         )
         assert.deepEqual(
-          answer.body.map(({ success }: { success: Shown }) => [
+          answer.body.map(({ success }: { success: Json }) => [
             success.objectId,
             success.status,
             success.notes,

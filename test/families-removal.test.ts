@@ -3,13 +3,13 @@ import {
   agree,
   byClass,
   createByPath,
+  expectedOf,
   KIND_NAMES,
   kinds,
   newPlace,
   type Place,
   pathOf,
   readByPath,
-  writtenOf,
 } from './family-kinds.ts'
 import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from './harness/care/patients.ts'
 import { assertError } from './harness/clients/class-client.ts'
@@ -37,7 +37,7 @@ describe('to both families', () => {
         // What is put under a path of its own is made anew.
         const again =
           change && !kinds[name].isNamed
-            ? owner.call('PUT', pathOf(name, place, id), writtenOf(name, id))
+            ? owner.call('PUT', pathOf(name, place, id), expectedOf(name, id))
             : owner.call('DELETE', pathOf(name, place, id))
         refused(await again, 404, 'not-found')
       })
@@ -65,7 +65,7 @@ describe('to both families', () => {
         agree(name, resource, (await byClass(nurse).get(name, id).expect(200)).body)
         const method = change ? 'PUT' : 'DELETE'
         refused(
-          await nurse.call(method, pathOf(name, place, id), change && writtenOf(name, id)),
+          await nurse.call(method, pathOf(name, place, id), change && expectedOf(name, id)),
           403,
           'forbidden',
         )

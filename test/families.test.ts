@@ -5,15 +5,15 @@ import {
   createByClass,
   createByPath,
   differing,
+  expectedOf,
+  type Json,
   KIND_NAMES,
   kinds,
   newPlace,
   type Place,
   pathOf,
   readByPath,
-  type Shown,
   tellsVersion,
-  writtenOf,
 } from './family-kinds.ts'
 import { newPatient, newPlan, type Patient } from './harness/care/patients.ts'
 import { assertError, moment } from './harness/clients/class-client.ts'
@@ -47,7 +47,7 @@ describe('both families', () => {
         const { body } = await byClass(patient).get(name, id).expect(200)
         agree(name, created, body)
         agree(name, (await readByPath(patient, name, place, id)).resource, body)
-        const sent: Shown = { ...kinds[name].object(place), ...differing(id), version: 1 }
+        const sent: Json = { ...kinds[name].object(place), ...differing(id), version: 1 }
         for (const [field, value] of Object.entries(sent)) assert.deepEqual(body[field], value, field)
         assertError(await byClass(stranger).get(name, id), 101)
       })
@@ -57,7 +57,7 @@ describe('both families', () => {
         const id = String(object.objectId)
         const { resource } = await readByPath(patient, name, place, id)
         agree(name, resource, object)
-        const sent: Shown = { ...writtenOf(name, id), version: counted(1) }
+        const sent: Json = { ...expectedOf(name, id), version: counted(1) }
         for (const [field, value] of Object.entries(sent)) assert.deepEqual(resource?.[field], value, field)
         assert.equal((await readByPath(stranger, name, place, id)).resource, undefined)
       })
@@ -73,7 +73,7 @@ describe('both families', () => {
           const { resource, etag } = await readByPath(patient, name, place, id)
           agree(name, resource, body)
           const replace = (ifMatch: string) =>
-            patient.call('PUT', pathOf(name, place, id), writtenOf(name, id), { 'if-match': ifMatch })
+            patient.call('PUT', pathOf(name, place, id), expectedOf(name, id), { 'if-match': ifMatch })
           const late = await replace(read.etag ?? '"1"')
           refused(late, 412, 'precondition-failed')
           assert.equal(late.etag, '"2"')
@@ -103,16 +103,12 @@ describe('both families', () => {
           [byPath, 'path family'],
           [object, 'class family'],
         ] as const) {
-          if (change) ok(await patient.call('PUT', pathOf(name, place, id), writtenOf(name, id)))
+          if (change) ok(await patient.call('PUT', pathOf(name, place, id), expectedOf(name, id)))
           assert.deepEqual(await historyOf(name, ehrOf(id), id), [`1 create ${first}`, ...changes])
           if (!history) continue
           const { items } = ok(await patient.call('GET', `${pathOf(name, place, id)}/history`))
           assert.deepEqual(
-            items.map(({ version, changed, before }: Shown) => [
-              version,
-              changed,
-              (before as Shown)?.version,
-            ]),
+            items.map(({ version, changed, before }: Json) => [version, changed, (before as Json)?.version]),
             [
               [3, Object.keys(change ?? {}), counted(2)],
               [2, Object.keys(change ?? {}), counted(1)],

@@ -20,7 +20,7 @@ import { type Answer, ok } from './harness/clients/path-client.ts'
 import type { Person } from './harness/people/people.ts'
 import { keys } from './harness/service/service.ts'
 
-export type Shown = Record<string, unknown>
+export type Json = Record<string, unknown>
 
 /** The class family as the same person sees it. */
 export const byClass = ({ sessionToken }: Person) =>
@@ -38,16 +38,16 @@ export interface Place {
 /** A resource that both families have: what each of them writes of it, and where the path family has it. */
 interface Kind {
   /** Where it is added, as which method. */
-  at(place: Place, body?: Shown): string
+  at(place: Place, body?: Json): string
   method: string
   /** Whether its path is not made of its id. */
   isNamed: boolean
   /** What the path family's client writes. */
-  body: Shown
+  body: Json
   /** The same as the class family's client writes it, with where it belongs. */
-  object(place: Place): Shown
+  object(place: Place): Json
   /** Absent: nothing of it can change. */
-  change: Shown | undefined
+  change: Json | undefined
   /** What else the path family offers of one. */
   shows: boolean
   history: boolean
@@ -88,23 +88,23 @@ export async function newPlace(): Promise<{ patient: Patient; place: Place }> {
 }
 
 /** What makes the records that were made here different ones. */
-const made = new Map<string, Shown>()
-export const differing = (id: string): Shown => made.get(id) ?? {}
+const made = new Map<string, Json>()
+export const differing = (id: string): Json => made.get(id) ?? {}
 
 /** What makes another one of a kind of which an EHR has each once. */
-const another = (name: KindName): Shown => {
+const another = (name: KindName): Json => {
   const values = unlike(name, kinds[name].body)
   return Object.fromEntries((classKind(name).known?.by ?? []).map((field) => [field, values[field]]))
 }
 
 /** What was written of a record, as the path family's client writes it. */
-export const writtenOf = (name: KindName, id: string): Shown => ({ ...kinds[name].body, ...made.get(id) })
+export const expectedOf = (name: KindName, id: string): Json => ({ ...kinds[name].body, ...made.get(id) })
 
 /** The path of one record, except that an EHR has none to be shown at. */
 export const pathOf = (name: KindName, place: Place, id: string): string =>
-  pathOfOne(name, kinds[name].at(place, writtenOf(name, id)), id)
+  pathOfOne(name, kinds[name].at(place, expectedOf(name, id)), id)
 
-export async function createByPath(who: Person, name: KindName, place: Place): Promise<Shown> {
+export async function createByPath(who: Person, name: KindName, place: Place): Promise<Json> {
   const { at, method } = kinds[name]
   const own = another(name)
   const body = { ...kinds[name].body, ...own }
@@ -114,7 +114,7 @@ export async function createByPath(who: Person, name: KindName, place: Place): P
   return created
 }
 
-export async function createByClass(who: Person, name: KindName, place: Place): Promise<Shown> {
+export async function createByClass(who: Person, name: KindName, place: Place): Promise<Json> {
   const own = another(name)
   const { body } = await byClass(who).post(name, { ...kinds[name].object(place), ...own })
   assert.ok(body.objectId, JSON.stringify(body))
@@ -128,8 +128,8 @@ export async function readByPath(
   name: KindName,
   place: Place,
   id: string,
-): Promise<{ resource: Shown | undefined; etag?: string }> {
-  const one = (within: Shown[]) => ({ resource: within.find((one) => one.id === id) })
+): Promise<{ resource: Json | undefined; etag?: string }> {
+  const one = (within: Json[]) => ({ resource: within.find((one) => one.id === id) })
   const path = pathOf(name, place, id)
   if (name === 'Ehr') return one(ok(await who.call('GET', '/med/ehr?limit=1000')).items)
   const answer: Answer = await who.call('GET', name === 'Task' ? path.replace(/\/task\/\w+$/, '') : path)
@@ -138,14 +138,14 @@ export async function readByPath(
 }
 
 /** Asserts that the resource of the path family and the object of the class family say the same. */
-export function agree(name: KindName, resource: Shown | undefined, object: Shown): void {
+export function agree(name: KindName, resource: Json | undefined, object: Json): void {
   assert.ok(resource, name)
   assert.equal(resource.id, object.objectId)
   const shown = fromPath(classKind(name).fields, resource)
   const common = Object.keys(classes[name].stored.properties).filter((field) => field in shown)
   assert.ok(common.includes('version') === tellsVersion(name) && common.length > 2, String(common))
   // To the path family a measurement that no composition holds is one by itself.
-  const said: Shown = { compositionId: object.objectId, ...object }
+  const said: Json = { compositionId: object.objectId, ...object }
   for (const field of common) assert.deepEqual(objectForm(field, shown[field]), said[field], field)
 }
 

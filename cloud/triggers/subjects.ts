@@ -5,7 +5,7 @@ import { callerOf } from '../request/caller.ts'
 
 const SUBJECT = 'subjectId'
 
-type Asked = Parse.Cloud.BeforeFindRequest<Parse.Object>
+type FindRequest = Parse.Cloud.BeforeFindRequest<Parse.Object>
 /** The types do not know the objects. */
 type Found = Parse.Cloud.AfterFindRequest & { objects: Parse.Object[] }
 
@@ -13,7 +13,10 @@ type Found = Parse.Cloud.AfterFindRequest & { objects: Parse.Object[] }
  * Has what is asked by the subject find only EHRs of which the caller may know it; else its answers would tell it, one
  * letter after the other.
  */
-export async function beforeFindEhr(records: Records, request: Asked): Promise<Parse.Query | undefined> {
+export async function beforeFindEhr(
+  records: Records,
+  request: FindRequest,
+): Promise<Parse.Query | undefined> {
   const { where, ...rest } = request.query.toJSON()
   if (!JSON.stringify([where, rest]).includes(SUBJECT)) return undefined
   const unnamed = await unnamedFor(records, await callerOf(request))

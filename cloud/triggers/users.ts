@@ -11,7 +11,7 @@ import { forbidden, invalid, requireAll } from '../request/refusals.ts'
 const emailFaults = checkOf(emailAddress())
 
 /** What changes of an account when one of these does: the path family's ETag of it is its version. */
-const SHOWN = ['email', 'emailVerified', 'name', 'language', 'chatMails']
+const VERSIONED = ['email', 'emailVerified', 'name', 'language', 'chatMails']
 
 /**
  * What holds of every write of an account that passes Parse Server: the service's own and those with the master key.
@@ -38,7 +38,7 @@ export async function beforeSaveUser(
 
 /** Whoever changes the password wants nobody else in: an address that somebody has asked for is not waited for. */
 async function beforeUpdate({ db, clock }: Records, object: Parse.Object): Promise<void> {
-  if (SHOWN.some((name) => object.dirty(name))) object.increment('version')
+  if (VERSIONED.some((name) => object.dirty(name))) object.increment('version')
   if (object.id && (object.dirty('password') || object.dirty('email')))
     await new EmailChanges(db, clock).cancel(object.id)
 }

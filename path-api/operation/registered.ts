@@ -30,7 +30,7 @@ interface About {
   named?: { schema: TSchema; keyOf(params: object, services: Services): Promise<Key> }
 }
 
-type Shown = Record<string, unknown>
+type Representation = Record<string, unknown>
 
 interface Paths {
   all: string
@@ -52,8 +52,8 @@ interface Made {
   records(services: Services): PlainRecords
   keyOf(params: object, services: Services): Key | Promise<Key>
   about(what: PlainOperation): { source: string; description?: string; extra?: true }
-  represented(record: object): Shown
-  versioned(record: SavedRecord, location?: string): Answer<Shown, { version: number }>
+  represented(record: object): Representation
+  versioned(record: SavedRecord, location?: string): Answer<Representation, { version: number }>
 }
 
 /**
@@ -90,7 +90,7 @@ export function registered(kind: ClassKind, path: string, about: About): Operati
 }
 
 /** Where an answer leads to; shown where the kind's resource has them. */
-function linksOf({ id, ehrId, carePlanId }: Shown, path: string) {
+function linksOf({ id, ehrId, carePlanId }: Representation, path: string) {
   const collection = path.replace('{ehrId}', String(ehrId))
   const self = `${collection}/${id}`
   const plan = carePlanId === undefined ? {} : { carePlan: `/ehr/${ehrId}/careplan/${carePlanId}` }
@@ -108,13 +108,13 @@ const headOf = ({ version, others }: SavedRecord, location: string | undefined) 
 export function represented({ fields, resource }: Pick<ClassKind, 'fields' | 'resource'>, path: string) {
   const { properties } = resource
   const inPathForm = toPath(fields)
-  return (record: object): Shown => {
-    const { id = null, updatedAt = null } = record as Shown
-    const shown: Shown = fieldsOf(properties, inPathForm(record))
-    if ('compositionId' in properties) shown.compositionId ??= id
-    if ('lastUpdated' in properties) shown.lastUpdated = updatedAt
-    if ('links' in properties) shown.links = linksOf(record as Shown, path)
-    return shown
+  return (record: object): Representation => {
+    const { id = null, updatedAt = null } = record as Representation
+    const representation: Representation = fieldsOf(properties, inPathForm(record))
+    if ('compositionId' in properties) representation.compositionId ??= id
+    if ('lastUpdated' in properties) representation.lastUpdated = updatedAt
+    if ('links' in properties) representation.links = linksOf(record as Representation, path)
+    return representation
   }
 }
 
@@ -136,19 +136,19 @@ interface Changes extends Versions {
   item: TObject
   read(params: object, page: PageOf, context: Context<'plan:read'>): Promise<Page<PastChange<object>>>
   /** Of the names of what was changed, those that clients know, as they know them. */
-  shown(changed: readonly string[]): string[]
-  represented(former: object): Shown
+  namesForClients(changed: readonly string[]): string[]
+  represented(former: object): Representation
 }
 
 /** The history of a record. */
-export const listOfChanges = ({ one, read, shown, represented, ...about }: Changes): Operation =>
+export const listOfChanges = ({ one, read, namesForClients, represented, ...about }: Changes): Operation =>
   list({
     description: 'Who made which version and when, with what was there before; newest first.',
     ...about,
     summary: `List the changes of ${one}`,
     handle: async ({ params, page }, context) =>
       pageAs(await read(params, page, context), ({ before, changed, announced = false, ...change }) => ({
-        ...{ ...change, announced, changed: shown(changed) },
+        ...{ ...change, announced, changed: namesForClients(changed) },
         before: before && represented(before),
       })),
   })
@@ -160,7 +160,7 @@ interface WayBack extends Versions {
     params: object,
     version: number,
     context: Context<'plan:write'>,
-  ): Promise<Answer<Shown, { version: number }>>
+  ): Promise<Answer<Representation, { version: number }>>
 }
 
 /** Restores a former version of a record. */
@@ -246,7 +246,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       reply: [200, kind.resource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated', ...conflict(kind)],
       handle: async ({ params, body }, context) => {
-        const { id, ...rest } = body as Shown
+        const { id, ...rest } = body as Representation
         const key = await keyOf(params, context)
         if (id !== undefined) requireSameId('id', String(id), key.id)
         const { caller, expected } = context
@@ -278,7 +278,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       item: changeOf(kind.name, kind.noun, kind.resource),
       read: async (params, page, context) =>
         records(context).history(context.caller, await keyOf(params, context), page),
-      shown: (changed) =>
+      namesForClients: (changed) =>
         changed.map((name) => pathName(kind.fields, name)).filter((name) => name in kind.resource.properties),
       represented,
     }),

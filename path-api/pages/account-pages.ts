@@ -45,8 +45,8 @@ export const accountPages = [
     path: '/auth/account/register/activation',
     summary: 'Show the page that the activation link leads to',
     query: { token: linkToken, lang, terms },
-    handle: ({ query: { token, lang, terms: asked } }, { terms }) =>
-      activationPage(token, languageOf(lang), asked ? terms : undefined, []),
+    handle: ({ query: { token, lang, terms: withTerms } }, { terms }) =>
+      activationPage(token, languageOf(lang), withTerms ? terms : undefined, []),
   }),
   operation({
     ...about,
@@ -72,8 +72,8 @@ export const accountPages = [
     path: '/auth/account/password/choice',
     summary: 'Show the page to choose a password',
     query: { token: linkToken, lang, terms },
-    handle: ({ query: { token, lang, terms: asked } }, { terms }) =>
-      choicePage(token, languageOf(lang), asked ? terms : undefined, []),
+    handle: ({ query: { token, lang, terms: withTerms } }, { terms }) =>
+      choicePage(token, languageOf(lang), withTerms ? terms : undefined, []),
   }),
   operation({
     ...about,
@@ -84,15 +84,15 @@ export const accountPages = [
     body: form(PasswordChoice),
     guarded: () => undefined,
     handle: async ({ body }, { passwords, terms }) => {
-      const { token, lang, terms: asked, newPassword, termsAccepted } = body
+      const { token, lang, terms: withTerms, newPassword, termsAccepted } = body
       const language = languageOf(lang)
       const failed = await passwords
         .chooseByToken(token, newPassword, termsAccepted)
         .then(() => undefined, refusal)
       if (!failed) return notice(language, 'chosen', 'chosenHelp')
       if (failed.error === 'LinkExpired') return notice(language, 'expired', 'expiredHelp')
-      const shown = asked || isAboutTerms(failed) ? terms : undefined
-      return choicePage(token, language, shown, faultsOf(failed, language))
+      const termsToShow = withTerms || isAboutTerms(failed) ? terms : undefined
+      return choicePage(token, language, termsToShow, faultsOf(failed, language))
     },
   }),
   operation({

@@ -150,12 +150,12 @@ const kindWords = (collection: string, language: Language): string =>
   kinds.find((kind) => kind.collection === collection)?.words[language] ?? collection
 
 /** Which record is shown, where there are several, and the way to the others. */
-function records(language: Language, all: Accesses['all'], shown: string) {
+function records(language: Language, all: Accesses['all'], openId: string) {
   if (all.length < 2) return ''
   const links = all.map(({ id, createdAt }) => {
     const label = `${words(language, 'recordSince')} ${createdAt.slice(0, 10)} (${id})`
     const href = `audit?${new URLSearchParams({ lang: language, ehrId: id })}`
-    return id === shown
+    return id === openId
       ? markup`<p><strong aria-current="page">${label}</strong></p>`
       : markup`<p><a href="${href}">${label}</a></p>`
   })

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
-import type { Asked, Queries, Result } from '../../records/openehr/aql/queries.ts'
+import type { Queries, QueryRequest, Result } from '../../records/openehr/aql/queries.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { AqlExplanation, AqlQuery, fetch, linkedAql, offset, queryParametersText } from '../../schemas/aql.ts'
 import { answer } from '../answer/answer.ts'
@@ -30,13 +30,13 @@ interface Context {
 }
 
 /** The rows of a query in the form that the client likes best. */
-export async function answered(asked: Asked, { caller, queries, accepted, isAbandoned }: Context) {
-  const result = queries.ask(caller, asked, isAbandoned)
+export async function answered(request: QueryRequest, { caller, queries, accepted, isAbandoned }: Context) {
+  const result = queries.ask(caller, request, isAbandoned)
   const headers = { 'content-type': accepted, vary: 'Accept' }
   if (accepted === 'text/csv') return answer(await csv(result), { headers })
   const found: string[] = []
   for await (const some of result.rows()) for (const cells of some) found.push(`[${cells.join(',')}]`)
-  return answer(resultSet(asked.q, result, found), { headers })
+  return answer(resultSet(request.q, result, found), { headers })
 }
 
 function resultSet(q: string, { columns, window, hasMore }: Result, found: readonly string[]): string {
@@ -141,8 +141,8 @@ export const aql = [
     reply: [200, AqlExplanation],
     errors: ['RuleViolated', 'DeadlineExceeded'],
     handle: async ({ body: { q, query_parameters: parameters = {}, ...page } }, { caller, queries }) => {
-      const asked = { q, parameters, ...page }
-      const { plan, index = null, ...rest } = await queries.explain(caller, asked)
+      const request = { q, parameters, ...page }
+      const { plan, index = null, ...rest } = await queries.explain(caller, request)
       const { unit, versions, ehrs = {}, candidates: conditions = {} } = plan
       const reads = (['compositions', 'statuses'] as const).filter((what) => plan[what])
       return { unit, reads, versions, index, ehrs, conditions, ...rest }

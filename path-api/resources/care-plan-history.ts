@@ -55,7 +55,7 @@ function historyOf<W>({ name, what, path, former, ...kind }: Kind<W>): ((mount: 
   return [
     ({ base, of }) =>
       listOfChanges({
-        ...{ ...about, item, access: 'plan:read', shown: visible },
+        ...{ ...about, item, access: 'plan:read', namesForClients: visible },
         id: `list${of}${name}Changes`,
         path: `${base}/{ehrId}${path}/history`,
         read: (params, page, { caller, carePlans }) =>

@@ -44,8 +44,14 @@ const inJson = (saved: SavedComposition): string => JSON.stringify(objectOf(save
 
 /** What differs between the two formats: their names, their bodies and how a composition is written. */
 const formats = [
-  { format: 'json', name: 'Json', body: CanonicalComposition, reply: raw('application/json'), shown: inJson },
-  { format: 'xml', name: 'Xml', body: xml, reply: xml, shown: inXml },
+  {
+    format: 'json',
+    name: 'Json',
+    body: CanonicalComposition,
+    reply: raw('application/json'),
+    textOf: inJson,
+  },
+  { format: 'xml', name: 'Xml', body: xml, reply: xml, textOf: inXml },
 ] as const
 
 const sentIn = (body: unknown): Sent =>
@@ -78,7 +84,7 @@ const adding = ({ format, name, body }: Format) =>
     },
   })
 
-const showing = ({ format, name, reply, shown }: Format) =>
+const showing = ({ format, name, reply, textOf }: Format) =>
   operation({
     id: `getComposition${name}`,
     method: 'get',
@@ -94,7 +100,7 @@ const showing = ({ format, name, reply, shown }: Format) =>
     handle: async ({ params: { ehrId, compositionId: uid }, query }, { caller, compositions }) => {
       const version = { versionUid: query.version_uid, at: query.version_at_time }
       const found = await compositions.get(caller, { ehrId, uid }, version)
-      return answer(shown(found) ?? '', { version: uidOf(found), gone: found.json === undefined })
+      return answer(textOf(found) ?? '', { version: uidOf(found), gone: found.json === undefined })
     },
   })
 

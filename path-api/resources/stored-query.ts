@@ -25,7 +25,7 @@ const params = {
   }),
 }
 
-const shown = ({ name, q, description, parameters, version }: StoredQuery) => ({
+const representation = ({ name, q, description, parameters, version }: StoredQuery) => ({
   name,
   q,
   description: description ?? null,
@@ -43,7 +43,7 @@ export const storedQueries = [
     access: 'user',
     item: StoredQueryResource,
     handle: async ({ page }, { caller, storedQueries }) =>
-      pageAs(await storedQueries.list(caller, page), shown),
+      pageAs(await storedQueries.list(caller, page), representation),
   }),
   operation({
     id: 'getStoredQuery',
@@ -57,7 +57,7 @@ export const storedQueries = [
     reply: [200, StoredQueryResource, 'versioned'],
     handle: async ({ params: { name } }, { caller, storedQueries }) => {
       const query = await storedQueries.get(caller, name)
-      return answer(shown(query), { version: query.version })
+      return answer(representation(query), { version: query.version })
     },
   }),
   operation({
@@ -77,7 +77,7 @@ export const storedQueries = [
       const { caller, storedQueries, expected, createOnly } = context
       const kept = { name, q, ...(description && { description }) }
       const { query, created } = await storedQueries.put(caller, kept, { expected, createOnly })
-      return answer(shown(query), { version: query.version, created })
+      return answer(representation(query), { version: query.version, created })
     },
   }),
   operation({
@@ -108,7 +108,10 @@ export const storedQueries = [
     errors: ['RuleViolated', 'DeadlineExceeded'],
     handle: async ({ params: { name }, body: { query_parameters = {}, ...page } }, context) => {
       const { caller, storedQueries } = context
-      return answered({ ...(await storedQueries.asked(caller, name, query_parameters)), ...page }, context)
+      return answered(
+        { ...(await storedQueries.requestFor(caller, name, query_parameters)), ...page },
+        context,
+      )
     },
   }),
   operation({
@@ -130,8 +133,8 @@ export const storedQueries = [
     deadlineMs: DEADLINE_MS,
     handle: async ({ params: { name }, query: { query_parameters, ...page } }, context) => {
       const { caller, storedQueries } = context
-      const asked = await storedQueries.asked(caller, name, parametersIn(query_parameters))
-      return answered({ ...asked, ...page }, context)
+      const request = await storedQueries.requestFor(caller, name, parametersIn(query_parameters))
+      return answered({ ...request, ...page }, context)
     },
   }),
 ]

@@ -121,11 +121,11 @@ export const templates = [
       const { format = 'json', detail_level = 'required', type = 'input' } = query
       const { head, template } = await templates.get(caller, concept)
       const made = exampleOf(template, detail_level)
-      const shown = type === 'output' ? withUid(made) : made
+      const example = type === 'output' ? withUid(made) : made
       const xml = format === 'xml'
       const text = xml
-        ? xmlOf(shown, 'composition')
-        : JSON.stringify(format === 'flat' ? flatOf(webTemplateOf(template), shown) : shown)
+        ? xmlOf(example, 'composition')
+        : JSON.stringify(format === 'flat' ? flatOf(webTemplateOf(template), example) : example)
       return answer(text, {
         version: head.version,
         headers: { 'content-type': xml ? 'application/xml' : 'application/json' },

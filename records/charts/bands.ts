@@ -1,4 +1,9 @@
-import { type Judging, judging, stretches, type Thresholds } from '../measurements/calculations/thresholds.ts'
+import {
+  type AlertBands,
+  alertBands,
+  stretches,
+  type Thresholds,
+} from '../measurements/calculations/thresholds.ts'
 import { convert, rounded } from '../measurements/quantities/units.ts'
 import type { Series } from '../measurements/series.ts'
 import type { Plotted } from '../user-data/measured-types.ts'
@@ -15,7 +20,7 @@ export interface GraphBand {
 }
 
 /** The thresholds by which a kind is judged where its plan has none; undefined: by none. */
-function usual({ thresholded, series }: Plotted): Judging | undefined {
+function usual({ thresholded, series }: Plotted): AlertBands | undefined {
   const preset = Object.keys(thresholded.presets)[0]
   const limits = Object.entries(series).flatMap(([name, one]) =>
     one.usual ? [[`${name}Low`, one.usual[0]] as const, [`${name}High`, one.usual[1]] as const] : [],
@@ -25,14 +30,14 @@ function usual({ thresholded, series }: Plotted): Judging | undefined {
     (limits.length > 0
       ? ({ unit: thresholded.unit, ...Object.fromEntries(limits) } as Thresholds)
       : undefined)
-  return thresholds === undefined ? undefined : judging(thresholded, thresholds)
+  return thresholds === undefined ? undefined : alertBands(thresholded, thresholds)
 }
 
 /** The bands of one series, from the lowest up: those of the plan's thresholds, else the usual ones. */
 export function bandsOf(
   kind: Plotted,
   [name, { unit, range }]: readonly [string, Series],
-  ofPlan: Judging | undefined,
+  ofPlan: AlertBands | undefined,
 ): GraphBand[] {
   const set = ofPlan ?? usual(kind)
   if (!set) return []

@@ -91,7 +91,7 @@ export class Graphs {
     const { from, to, measures } = query
     const plans = await readablePlans(this.#records, caller, ehrId)
     const kinds = [...this.#kinds, ...(await measuredTypes(this.#records, plans, measures))]
-    const asked = kinds.flatMap((kind) => {
+    const readings = kinds.flatMap((kind) => {
       const series = Object.entries(kind.series).filter(
         ([name]) =>
           measures === undefined || measures.includes(kind.path) || measures.includes(`${kind.path}.${name}`),
@@ -103,11 +103,11 @@ export class Graphs {
     const [thresholds, annotations, ...columns] = await Promise.all([
       this.#thresholdsOf(plans),
       this.#annotations(caller, ehrId, { from, to }),
-      ...asked.map(({ kind, series }) =>
+      ...readings.map(({ kind, series }) =>
         this.#columns('where' in kind ? [ofPlans] : [ofPlans, ofEhr], kind, series, query),
       ),
     ])
-    const series = asked.flatMap(({ kind, series }, i) =>
+    const series = readings.flatMap(({ kind, series }, i) =>
       series.map((one, at) => {
         const { times, values } = columns[i] as Columns
         const ofPlan = thresholds.flatMap(
@@ -123,7 +123,7 @@ export class Graphs {
       }),
     )
     const told = measures === undefined ? series.filter(({ total }) => total > 0) : series
-    await this.#report(caller, ehrId, [...new Set(asked.map(({ kind }) => kind.collection))])
+    await this.#report(caller, ehrId, [...new Set(readings.map(({ kind }) => kind.collection))])
     return { axes: axesOf(kinds, told), series: told, annotations }
   }
 

@@ -47,7 +47,7 @@ export interface Line extends Said {
 type Fields = Record<string, unknown>
 
 /** A kind whose records stand in the timeline. */
-interface Shown {
+interface TimelineKind {
   kind: ClassKind & { timeline: TimelineLine }
   format: ParseFormat<Fields>
   documents: Collection<ParseDocument>
@@ -55,14 +55,14 @@ interface Shown {
 
 /** Records of a kind that begin by the same field: they come from one index, in the timeline's order. */
 interface Stream {
-  shown: Shown
+  source: TimelineKind
   /** The stored field of their start. */
   key: string
   filter: Fields
 }
 
 interface Found {
-  shown: Shown
+  source: TimelineKind
   start: Date
   id: string
   document: ParseDocument
@@ -80,12 +80,12 @@ export const kindsOf = ({ kind, parts = [] }: TimelineLine): string[] => [
 export class Timelines {
   readonly #records: Records
   readonly #holders: Pick<Holders, 'ehr'>
-  readonly #shown: readonly Shown[]
+  readonly #sources: readonly TimelineKind[]
 
   constructor(records: Records, holders: Pick<Holders, 'ehr'>, kinds: readonly ClassKind[]) {
     this.#records = records
     this.#holders = holders
-    this.#shown = kinds.filter(isShown).map((kind) => ({
+    this.#sources = kinds.filter(hasTimelineLine).map((kind) => ({
       kind,
       format: parseFormat(kind.schema) as ParseFormat<Fields>,
       documents: documentsOf(records, kind.collection),
@@ -103,7 +103,7 @@ export class Timelines {
     const after = cursor === undefined ? undefined : positionIn(order, cursor)
     const ofEhr = { ehrId }
     const inPlans = (await this.#inPlans(caller, ehrId)) ?? [ofEhr]
-    const streams = this.#shown.flatMap((shown) => streamsOf(shown, query))
+    const streams = this.#sources.flatMap((source) => streamsOf(source, query))
     const parts = await Promise.all(
       streams.flatMap((stream) =>
         (isOfPlans(stream) ? inPlans : [ofEhr]).map((place) => {
@@ -140,13 +140,13 @@ export class Timelines {
 }
 
 /** Whether the records of a stream are listed plan by plan in the timeline's order. */
-const isOfPlans = ({ shown: { kind, format }, key }: Stream): boolean =>
+const isOfPlans = ({ source: { kind, format }, key }: Stream): boolean =>
   kind.registeredIn === 'plan' &&
   Object.values(kind.lists).some(
     ({ by, sort }) => by.join() === 'carePlanId' && format.field(sort as string).key === key,
   )
 
-const isShown = (kind: ClassKind): kind is Shown['kind'] => kind.timeline !== undefined
+const hasTimelineLine = (kind: ClassKind): kind is TimelineKind['kind'] => kind.timeline !== undefined
 
 /** A cursor goes on in the order that it was given in. */
 const listIn = (order: Order): string => `${LIST}.${order}`
@@ -163,14 +163,14 @@ function compare(a: Pick<Found, 'start' | 'id'>, b: Pick<Found, 'start' | 'id'>)
   return a.start.getTime() - b.start.getTime() || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)
 }
 
-function streamsOf(shown: Shown, { from, to, kinds }: TimelineQuery): Stream[] {
-  const { kind, format } = shown
+function streamsOf(source: TimelineKind, { from, to, kinds }: TimelineQuery): Stream[] {
+  const { kind, format } = source
   const { start, parts = [], reaching } = kind.timeline
-  const asked = kinds ?? kindsOf(kind.timeline)
-  if (!kindsOf(kind.timeline).some((one) => asked.includes(one))) return []
-  const ofParts = typeOf(kind.timeline, asked)
+  const wanted = kinds ?? kindsOf(kind.timeline)
+  if (!kindsOf(kind.timeline).some((one) => wanted.includes(one))) return []
+  const ofParts = typeOf(kind.timeline, wanted)
   const overlapping = reaching?.(from).map((where) => toQuery(format, where as never)) ?? [
-    overlap(shown, from && new Date(from)),
+    overlap(source, from && new Date(from)),
   ]
   return start.flatMap((name, i) => {
     const key = format.field(name).key
@@ -181,7 +181,7 @@ function streamsOf(shown: Shown, { from, to, kinds }: TimelineQuery): Stream[] {
       ...(to && { $lt: new Date(to) }),
     }
     return overlapping.map((one) => ({
-      shown,
+      source,
       key,
       filter: {
         ...(parts.length > 0 ? ofParts : {}),
@@ -197,16 +197,16 @@ function streamsOf(shown: Shown, { from, to, kinds }: TimelineQuery): Stream[] {
 const BEGINNING = new Date(-8.64e15)
 
 /** The condition that admits only the requested parts. */
-function typeOf({ kind, parts = [] }: TimelineLine, asked: readonly string[]): Fields {
+function typeOf({ kind, parts = [] }: TimelineLine, wanted: readonly string[]): Fields {
   const types = (those: boolean) =>
-    parts.flatMap((part) => (asked.includes(part.kind) === those ? [part.type] : []))
-  if (!asked.includes(kind)) return { type: { $in: types(true) } }
+    parts.flatMap((part) => (wanted.includes(part.kind) === those ? [part.type] : []))
+  if (!wanted.includes(kind)) return { type: { $in: types(true) } }
   const unwanted = types(false)
   return unwanted.length > 0 ? { type: { $nin: unwanted } } : {}
 }
 
 /** What is not over before `from`. */
-function overlap({ kind, format }: Shown, from: Date | undefined | ''): Fields {
+function overlap({ kind, format }: TimelineKind, from: Date | undefined | ''): Fields {
   const { end, open, start } = kind.timeline
   if (!end || !from) return {}
   const key = format.field(end).key
@@ -216,7 +216,7 @@ function overlap({ kind, format }: Shown, from: Date | undefined | ''): Fields {
 }
 
 async function readStream(
-  { shown, key, filter }: Stream,
+  { source, key, filter }: Stream,
   readable: Fields,
   {
     direction,
@@ -224,17 +224,17 @@ async function readStream(
     limit,
   }: { direction: 1 | -1; after: (Position & { value: Date }) | undefined; limit: number },
 ): Promise<Found[]> {
-  const { documents, kind } = shown
+  const { documents, kind } = source
   const reached = after ? beyond(kind.collection, key, direction, after) : {}
   const bounds = { ...(filter[key] as object), ...(reached[key] as object | undefined) }
-  const asked = { ...readable, ...filter, ...(reached.$or ? both(filter, reached) : {}), [key]: bounds }
+  const conditions = { ...readable, ...filter, ...(reached.$or ? both(filter, reached) : {}), [key]: bounds }
   const found = await documents
-    .find(asked as Filter<ParseDocument>, { projection: { _acl: 0, _rperm: 0, _wperm: 0 } })
+    .find(conditions as Filter<ParseDocument>, { projection: { _acl: 0, _rperm: 0, _wperm: 0 } })
     .sort({ [key]: direction, _id: direction })
     .limit(limit)
     .toArray()
   return found.map((document) => ({
-    shown,
+    source,
     start: document[key] as Date,
     id: `${kind.collection}/${document._id}`,
     document: document as ParseDocument,
@@ -257,7 +257,7 @@ function beyond(collection: string, key: string, direction: 1 | -1, { value, id 
   return { [key]: { [notEarlier]: value }, $or: [{ [key]: { [later]: value } }, same] }
 }
 
-function lineOf({ shown: { kind, format }, start, id, document }: Found): Line {
+function lineOf({ source: { kind, format }, start, id, document }: Found): Line {
   const { timeline } = kind
   const record = format.fromStored(document)
   const part = timeline.parts?.find(({ type }) => type === record.type)

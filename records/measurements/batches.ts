@@ -54,16 +54,16 @@ export class Batches {
    * @throws NotFound when the caller reaches none of the plans, or not the EHR; Forbidden when they may write none
    */
   async store(caller: Caller, ehrId: string, sent: readonly Sent[]): Promise<Outcome[]> {
-    const judged = await Promise.all(sent.map((one) => this.#judged(ehrId, one)))
-    const ready = judged.flatMap((one) => ('record' in one ? [one] : []))
+    const checked = await Promise.all(sent.map((one) => this.#checked(ehrId, one)))
+    const ready = checked.flatMap((one) => ('record' in one ? [one] : []))
     const attempts = sent.flatMap((one, i) =>
-      'status' in (judged[i] ?? {}) ? attempt(caller, ehrId, one, 'refused') : [],
+      'status' in (checked[i] ?? {}) ? attempt(caller, ehrId, one, 'refused') : [],
     )
     const first = ready[0]
     if (!first) {
       await this.#holders.ehr(caller, ehrId)
       await this.#records.audit.record(...attempts)
-      return judged as Outcome[]
+      return checked as Outcome[]
     }
     const stored = await auditingRefusal(this.#records, caller, first.kind.collection, ehrId, () =>
       this.#inTurn(ehrId, () =>
@@ -73,10 +73,10 @@ export class Batches {
         }),
       ),
     )
-    return judged.map((one) => ('record' in one ? (stored.get(one) as Outcome) : one))
+    return checked.map((one) => ('record' in one ? (stored.get(one) as Outcome) : one))
   }
 
-  async #judged(ehrId: string, one: Sent): Promise<Ready | Outcome> {
+  async #checked(ehrId: string, one: Sent): Promise<Ready | Outcome> {
     try {
       const record = await this.#recordsOf(one.kind).newRecord({ ehrId }, one.body)
       return { ...one, record: record as object as Ready['record'] }

@@ -6,7 +6,7 @@ import type { PageQuery } from '../store/reading/listing.ts'
 import type { Records } from '../store/writing/transaction.ts'
 
 /** The arguments of the method of the same name. */
-type Asked<W extends 'list' | 'get' | 'create' | 'replace' | 'restore'> = Parameters<
+type ArgumentsOf<W extends 'list' | 'get' | 'create' | 'replace' | 'restore'> = Parameters<
   Registered<TObject, string>[W]
 >
 
@@ -22,25 +22,25 @@ export class Compared<S extends TObject, L extends string> extends Registered<S,
     this.#comparison = comparison
   }
 
-  override async list(...asked: Asked<'list'>) {
-    const found = await super.list(...asked)
-    return { ...found, items: await this.#compared(asked[0], found.items) }
+  override async list(...args: ArgumentsOf<'list'>) {
+    const found = await super.list(...args)
+    return { ...found, items: await this.#compared(args[0], found.items) }
   }
 
-  override async get(...asked: Asked<'get'>) {
-    return this.#one(asked[0], await super.get(...asked))
+  override async get(...args: ArgumentsOf<'get'>) {
+    return this.#one(args[0], await super.get(...args))
   }
 
-  override async create(...asked: Asked<'create'>) {
-    return this.#one(asked[0], await super.create(...asked))
+  override async create(...args: ArgumentsOf<'create'>) {
+    return this.#one(args[0], await super.create(...args))
   }
 
-  override async replace(...asked: Asked<'replace'>) {
-    return this.#one(asked[0], await super.replace(...asked))
+  override async replace(...args: ArgumentsOf<'replace'>) {
+    return this.#one(args[0], await super.replace(...args))
   }
 
-  override async restore(...asked: Asked<'restore'>) {
-    return this.#one(asked[0], await super.restore(...asked))
+  override async restore(...args: ArgumentsOf<'restore'>) {
+    return this.#one(args[0], await super.restore(...args))
   }
 
   async #one<R extends object>(caller: Caller, record: R): Promise<R> {

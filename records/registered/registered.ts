@@ -98,13 +98,13 @@ export class Registered<S extends TObject, L extends string> {
   async list(
     caller: Caller,
     ehrId: string,
-    { carePlanId, from, to, ...asked }: Range,
+    { carePlanId, from, to, ...query }: Range,
     page: PageOf,
   ): Promise<Page<Saved<Static<S>>>> {
     const either = await this.#placesOf(caller, { ehrId, carePlanId })
     const name = (carePlanId === undefined ? 'ofEhr' : 'ofPlan') as L
     const own = Object.entries(this.kind.filters ?? {}).flatMap(([filter, { where }]) => {
-      const value = asked[filter]
+      const value = query[filter]
       return value === undefined ? [] : Object.entries(where(value))
     })
     const where = {

@@ -132,9 +132,9 @@ export class Decisions<S extends TObject> {
   }
 
   #fits(key: Key<Static<S>>, document: ParseDocument): boolean {
-    return Object.entries(key).every(([name, asked]) => {
+    return Object.entries(key).every(([name, wanted]) => {
       const field = this.#format.field(name)
-      return asked === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(asked))
+      return wanted === undefined || isDeepStrictEqual(document[field.key] ?? null, field.search(wanted))
     })
   }
 

@@ -63,11 +63,11 @@ export function attemptOf(
   audited: Audited,
   caller: Caller,
   what: What & Pick<Access, 'outcome'>,
-  asked: Record<string, unknown>,
+  wanted: Record<string, unknown>,
 ): Access[] {
   if (audited.ehr === undefined) return []
-  const ids = typeof asked.id === 'string' && asked.id !== '' ? [asked.id] : []
-  return [{ ...who(caller), ...what, ehrId: textOrNull(asked[audited.ehr]), type: audited.collection, ids }]
+  const ids = typeof wanted.id === 'string' && wanted.id !== '' ? [wanted.id] : []
+  return [{ ...who(caller), ...what, ehrId: textOrNull(wanted[audited.ehr]), type: audited.collection, ids }]
 }
 
 /** The record as its history knows it. */

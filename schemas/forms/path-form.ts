@@ -42,7 +42,7 @@ const mapOptional = (properties: TProperties, map: (schema: TSchema) => TSchema)
     return OptionalKind in schema ? map(plain) : schema
   })
 
-type Shown<P extends TProperties> = OrNull<Without<P, 'internal'>>
+type InResponses<P extends TProperties> = OrNull<Without<P, 'internal'>>
 type Given<P extends TProperties> = MayBeNull<Without<P, 'closing' | 'status' | 'derived' | 'internal'>>
 type Replaced<P extends TProperties> = {
   [K in keyof Without<P, 'derived' | 'internal'>]: P[K] extends Marked<'fixed' | 'status'>
@@ -53,7 +53,9 @@ type Replaced<P extends TProperties> = {
 /** A record as the path family's clients write and read it. */
 export interface PathForms<L, P extends TProperties> {
   /** As a reply shows it: what is not set is null. */
-  resource: TObject<{ id: ReturnType<typeof id>; version: ReturnType<typeof version> } & OrNull<L> & Shown<P>>
+  resource: TObject<
+    { id: ReturnType<typeof id>; version: ReturnType<typeof version> } & OrNull<L> & InResponses<P>
+  >
   /** What creates it. */
   body: TObject<Given<P>>
   /** What replaces it: what is left out is removed. */

@@ -61,7 +61,7 @@ export async function importEntries(
   return tally
 }
 
-interface Asked {
+interface Located {
   at: string
   body: Json
 }
@@ -82,7 +82,7 @@ class Storer {
   }
 
   async store(entries: readonly Entry[]): Promise<void> {
-    const measurements: Asked[] = []
+    const measurements: Located[] = []
     for (const { at, asks, fault, skipped } of entries) {
       if (fault !== undefined) this.#refused(at, fault)
       if (skipped !== undefined) this.#tally.skipped[skipped] = (this.#tally.skipped[skipped] ?? 0) + 1
@@ -94,7 +94,7 @@ class Storer {
       await this.#batch(measurements.slice(i, i + LARGEST_BATCH))
   }
 
-  async #batch(measurements: readonly Asked[]): Promise<void> {
+  async #batch(measurements: readonly Located[]): Promise<void> {
     const { ehrId, carePlanId } = this.#target
     const items = measurements.map(({ body }) => ({ carePlanId, ...body }))
     const { status, body } = await this.#call('POST', `/ehr/${ehrId}/procedure/batch`, { items })
@@ -126,8 +126,8 @@ class Storer {
     await this.#sent(at, 'PUT', path, body, { 'if-none-match': '*' })
   }
 
-  async #sent(...[at, ...asked]: [at: string, ...Parameters<Call>]): Promise<boolean> {
-    const { status, body } = await this.#call(...asked)
+  async #sent(...[at, ...args]: [at: string, ...Parameters<Call>]): Promise<boolean> {
+    const { status, body } = await this.#call(...args)
     if (status === CREATED) this.#tally.stored += 1
     else if (status === THERE_ALREADY) this.#tally.known += 1
     else this.#refused(at, told(body, status))

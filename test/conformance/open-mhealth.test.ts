@@ -41,12 +41,12 @@ describe('measurements as data points', () => {
   /** Asserts that a point fits both headers, both frames, and the schema that it names. */
   function assertOfficial(schemaOf: ReturnType<typeof omhSchemas>, point: DataPoint): void {
     const { namespace, name, version } = point.header.schema_id
-    const judged = [
+    const verdicts = [
       ...[['omh', 'header', '1.2', point.header] as const, ['ieee', 'header', '1.0', point.header] as const],
       ...[['omh', 'data-point', '1.0', point] as const, ['ieee', 'data-point', '1.0', point] as const],
       [namespace, name, version, point.body] as const,
     ]
-    for (const [space, of, edition, value] of judged) {
+    for (const [space, of, edition, value] of verdicts) {
       const schema = schemaOf(space, of, edition)
       assert.ok(schema(value), `${of}: ${JSON.stringify([value, schema.errors])}`)
     }

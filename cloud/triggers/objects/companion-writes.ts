@@ -3,7 +3,7 @@ import type { ClassKind } from '../../../records/registered/kind.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import { documentsOf } from '../../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
-import { rulesIn, type Written, writeCompanions } from '../../../records/store/writing/companions.ts'
+import { rulesIn, type Transition, writeCompanions } from '../../../records/store/writing/companions.ts'
 import { inTransaction } from '../../../records/store/writing/transaction.ts'
 import { fieldForm } from '../../../schemas/forms/class-form.ts'
 import type { Family } from './family.ts'
@@ -24,10 +24,10 @@ export async function joinCompanion(
   { records, find, joinWrite }: Family,
   { name, companion }: ClassKind,
   caller: Caller,
-  written: Written<object>,
+  transition: Transition<object>,
   known?: ParseDocument,
 ): Promise<void> {
-  const [write] = companion?.writesFor(caller, written) ?? []
+  const [write] = companion?.writesFor(caller, transition) ?? []
   if (!companion || !write) return
   const [holder, found] = await Promise.all([
     known ?? find('CarePlan', write.holderId),
@@ -44,10 +44,10 @@ export async function joinCompanion(
       .updateOne({ _id: write.id }, { $inc: { version: 1 } }, { session })
   joinWrite(name, write.id, (save) =>
     inTransaction(records, async (tx) => {
-      if (written.after === null) await claim(tx.session)
+      if (transition.after === null) await claim(tx.session)
       const done = await save(tx.session)
       // Whoever may not write it has found nothing.
-      if (written.after === null || done) await writeCompanions(records, tx, companion.rules, [write])
+      if (transition.after === null || done) await writeCompanions(records, tx, companion.rules, [write])
       return done
     }),
   )

@@ -114,10 +114,10 @@ const listCollections: Command = {
   async run({ engine, db, command, pace }) {
     const test = compileFilter(command.filter ?? {})
     const described = engine.catalog.list(db).map(describe).filter(test)
-    const shown = truthy(command.nameOnly) ? described.map(({ name, type }) => ({ name, type })) : described
+    const listed = truthy(command.nameOnly) ? described.map(({ name, type }) => ({ name, type })) : described
     return cursorReply(
       await engine.cursors.start(
-        { ns: `${db}.$cmd.listCollections`, documents: shown.map(encode), pace },
+        { ns: `${db}.$cmd.listCollections`, documents: listed.map(encode), pace },
         1e6,
         true,
       ),

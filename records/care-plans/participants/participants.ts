@@ -121,7 +121,7 @@ export class Participants {
     await takeTurn(this.#records, tx, place.ehrId)
     const start = this.#records.clock().toISOString()
     const wanted = { start, ...set(body), ...place, status: 'ACTIVE' as const }
-    const user = await this.#judged(tx, wanted, id)
+    const user = await this.#checked(tx, wanted, id)
     const input = this.#withNextChange(wanted)
     const created = await this.#store.create(caller, input, permissions, { tx, id })
     await this.#giveRoles(tx.session, created)
@@ -226,7 +226,7 @@ export class Participants {
   }
 
   /** What the schema cannot say about a new participation. @returns the participant's account */
-  async #judged(tx: Transaction, wanted: StoredFields, id: string): Promise<User> {
+  async #checked(tx: Transaction, wanted: StoredFields, id: string): Promise<User> {
     const { ehrId, carePlanId, mvUid } = wanted
     const { session } = tx
     const ehr = await documentsOf(this.#records, 'Ehr').findOne({ _id: ehrId }, { session })

@@ -65,7 +65,7 @@ export async function removeSoftly(
   await removedEhrs(records).replaceOne({ _id: ehrId }, removed, { session, upsert: true })
   if (!(await fits(records.db, records.contents.Ehr, { ehrId }, session)))
     await beginWork(records, tx, caller, workOn(ehrId, 'hide'))
-  else for (const name of records.contents.Ehr) await mark(records.db, name, { ehrId, ...SHOWN }, session)
+  else for (const name of records.contents.Ehr) await mark(records.db, name, { ehrId, ...UNMARKED }, session)
 }
 
 const workOn = (ehrId: string, job: 'hide' | 'show') => ({ job, field: 'ehrId', id: ehrId, ehrId }) as const
@@ -88,7 +88,7 @@ export async function leaveToParse(records: Records, caller: Caller, ehrId: stri
 }
 
 const MARKED = { _rperm: { $regex: `^${MARK}` } }
-const SHOWN = { _rperm: { $not: MARKED._rperm } }
+const UNMARKED = { _rperm: { $not: MARKED._rperm } }
 
 const permissionsBy = (change: object) => ({
   _rperm: { $map: { input: '$_rperm', as: 'who', in: change } },
@@ -174,7 +174,7 @@ async function bringBack(
 /** What goes on after the transaction that began it. */
 export function removalJobs(records: Records): Jobs {
   const hide: Job = async ({ ehrId }, steps) => {
-    await eachStep(records, steps, { ehrId, ...SHOWN }, mark)
+    await eachStep(records, steps, { ehrId, ...UNMARKED }, mark)
     await steps.last()
   }
   const show: Job = async ({ ehrId, by }, steps) => {
@@ -208,7 +208,7 @@ async function hideAgain(database: Held, ehrId: string, sweptAt: Date): Promise<
       const removed = await removedEhrs(database).updateOne(still, { $set: { sweptAt } }, { session })
       if (removed.matchedCount > 0) await work({ session })
     })
-  await eachStep(database, { db, one }, { ehrId, ...SHOWN }, mark)
+  await eachStep(database, { db, one }, { ehrId, ...UNMARKED }, mark)
 }
 
 /** What is cut short is gone over again: that there was an EHR is forgotten last, and its plans after their contents. */

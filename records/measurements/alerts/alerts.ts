@@ -8,11 +8,11 @@ import type { Said } from '../../registered/timeline-line.ts'
 import { Decisions } from '../../store/decisions.ts'
 import type { Caller, Permissions } from '../../store/documents/caller.ts'
 import { type ParseDocument, parseFormat, type Saved } from '../../store/documents/parse-format.ts'
-import type { Companion, Written } from '../../store/writing/companions.ts'
+import type { Companion, Transition } from '../../store/writing/companions.ts'
 import {
+  type AlertBands,
+  alertBands,
   bandOfValues,
-  type Judging,
-  judging,
   type Thresholded,
   type Thresholds,
 } from '../calculations/thresholds.ts'
@@ -43,8 +43,8 @@ export function alertsOf(kindOf: (record: Values) => Alerted): Companion {
   const told = (record: Measured | null) => record && [record.timestamp, kindOf(record).exact(record)]
   return {
     rules: PlanThresholds.collection,
-    writesFor(caller, written) {
-      const { before, after, permissions } = written as Written<Measured>
+    writesFor(caller, transition) {
+      const { before, after, permissions } = transition as Transition<Measured>
       const record = after ?? before
       // What a composition holds that is in no plan has no thresholds.
       if (!record || record.carePlanId === undefined) return []
@@ -139,15 +139,15 @@ export function thresholdsIn(
   thresholded: Thresholded,
   path: string,
   { json }: { [field: string]: unknown },
-): Judging | undefined {
+): AlertBands | undefined {
   const saved = (JSON.parse(String(json)) as Partial<Record<string, Thresholds>>)[path]
-  return saved === undefined ? undefined : judging(thresholded, saved)
+  return saved === undefined ? undefined : alertBands(thresholded, saved)
 }
 
 /** From the worst of many conditions down; of one or two the worst is not the end of the scale. */
 const LEVELS = ['CRITICAL', 'HIGH', 'MODERATE', 'LOW'] as const
 
-function levelOf({ bands, alertFrom }: Judging, { severity }: Band): (typeof LEVELS)[number] {
+function levelOf({ bands, alertFrom }: AlertBands, { severity }: Band): (typeof LEVELS)[number] {
   const outside = bands.filter((one) => one.severity >= alertFrom)
   const worse = outside.filter((one) => one.severity > severity).length
   return LEVELS[worse + (outside.length < 3 ? 1 : 0)] ?? 'LOW'

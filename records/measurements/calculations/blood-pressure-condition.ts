@@ -5,7 +5,7 @@ import { quantityViolations } from '../quantities/quantity.ts'
 import { convert, rounded } from '../quantities/units.ts'
 import { bloodPressure } from './blood-pressure-thresholds.ts'
 import { thresholdRules } from './threshold-rules.ts'
-import { bandOf, judging } from './thresholds.ts'
+import { alertBands, bandOf } from './thresholds.ts'
 
 const thresholdViolations = thresholdRules(bloodPressure, 'thresholds')
 
@@ -28,7 +28,7 @@ export const conditionViolations = ({
 
 /** What a blood pressure means by the thresholds; compared unrounded, in the unit of the thresholds. */
 export function bloodPressureCondition(params: ConditionParams): ConditionResult {
-  const set = judging(bloodPressure, params.thresholds)
+  const set = alertBands(bloodPressure, params.thresholds)
   const inUnit = (unit: string) => ({
     systolic: convert(params.systolic, params.unit, unit),
     diastolic: convert(params.diastolic, params.unit, unit),

@@ -10,14 +10,14 @@ import type { Violation } from '../../../schemas/violation.ts'
 import { isConvertible, namesOfUnit } from '../quantities/units.ts'
 import type { Thresholded, Thresholds } from './thresholds.ts'
 
-type Judge = (thresholds: Thresholds) => Violation[]
+type ThresholdCheck = (thresholds: Thresholds) => Violation[]
 
 /** The violations of thresholds of any of the three forms; what was given decides the form. */
-export function thresholdRules({ names, unit, presets }: Thresholded, path = ''): Judge {
+export function thresholdRules({ names, unit, presets }: Thresholded, path = ''): ThresholdCheck {
   const forms = thresholdForms(names, namesOfUnit(unit))
   const checks = { limits: checkOf(forms.limits), set: checkOf(forms.set) }
   const published = Object.keys(presets)
-  const byForm: Judge = (thresholds) => {
+  const byForm: ThresholdCheck = (thresholds) => {
     if (typeof thresholds === 'string') return published.includes(thresholds) ? [] : [noPreset(published)]
     if (typeof thresholds !== 'object' || thresholds === null || Array.isArray(thresholds)) return [notAForm]
     if ('bands' in thresholds)

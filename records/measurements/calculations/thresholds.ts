@@ -22,16 +22,16 @@ export interface Thresholded<Name extends string = string> {
 export type Thresholds<Name extends string = string> = string | Limits<Name> | ThresholdSet<Name>
 
 /** Thresholds as bands, with what counts as outside of them. */
-export type Judging<Name extends string = string> = ThresholdSet<Name> & { alertFrom: number }
+export type AlertBands<Name extends string = string> = ThresholdSet<Name> & { alertFrom: number }
 
 /** Of a caller's own bands all above 0 are outside. */
 const ABOVE_ZERO = Number.MIN_VALUE
 
 /** Thresholds of any form that fulfil their rules. */
-export function judging<Name extends string>(
+export function alertBands<Name extends string>(
   { names, presets }: Thresholded<Name>,
   thresholds: Thresholds<Name>,
-): Judging<Name> {
+): AlertBands<Name> {
   if (typeof thresholds === 'string') return { name: thresholds, ...(presets[thresholds] as Preset<Name>) }
   const set = 'bands' in thresholds ? (thresholds as ThresholdSet<Name>) : limitBands(names, thresholds)
   return { ...set, alertFrom: ABOVE_ZERO }

@@ -1,7 +1,15 @@
 import { mayHold } from '../rm/reach.ts'
 import { isVersion } from './evaluation/containment.ts'
 import { constantOf } from './evaluation/predicates.ts'
-import type { ClassNode, Condition, Containment, Operand, Part, Predicate, Query } from './language/ast.ts'
+import type {
+  ClassNode,
+  Condition,
+  Containment,
+  Operand,
+  PathStep,
+  Predicate,
+  Query,
+} from './language/ast.ts'
 
 /** A condition of the database. */
 export type Filter = Record<string, unknown>
@@ -143,7 +151,7 @@ function fieldOf(operand: Operand, field: Field, types: ReadonlyMap<string, stri
   return named(types.get(operand.variable), operand.parts, field)
 }
 
-function named(rmType: string | undefined, parts: readonly Part[], field: Field): string | undefined {
+function named(rmType: string | undefined, parts: readonly PathStep[], field: Field): string | undefined {
   if (rmType === undefined || parts.some(({ predicate }) => predicate)) return undefined
   return field(rmType, parts.map(({ attribute }) => attribute).join('/'))
 }

@@ -23,7 +23,7 @@ import { collector } from './results/collector.ts'
 import type { Made, Window } from './results/made.ts'
 
 /** A query as a client asks it. */
-export interface Asked {
+export interface QueryRequest {
   q: string
   parameters: Parameters
   offset?: number | undefined
@@ -81,9 +81,9 @@ export class Queries {
    * @param isAbandoned whether nobody waits for the answer any more
    * @throws InvalidInput with line and column for what is no query; RuleViolated for LIMIT beside fetch
    */
-  ask(caller: Caller, asked: Asked, isAbandoned: () => boolean): Result {
-    const query = queryIn(asked)
-    const window = windowOf(query, asked)
+  ask(caller: Caller, request: QueryRequest, isAbandoned: () => boolean): Result {
+    const query = queryIn(request)
+    const window = windowOf(query, request)
     const evaluated = evaluation(query, this.#records.clock())
     const collected = collector(query, evaluated, window, new Budget())
     const found = forests({
@@ -94,14 +94,14 @@ export class Queries {
     return {
       columns: columnsOf(query),
       window,
-      rows: () => this.#reported(caller, asked, made),
+      rows: () => this.#reported(caller, request, made),
       hasMore: collected.hasMore,
     }
   }
 
-  async explain(caller: Caller, asked: Asked): Promise<Explanation> {
-    const query = queryIn(asked)
-    windowOf(query, asked)
+  async explain(caller: Caller, request: QueryRequest): Promise<Explanation> {
+    const query = queryIn(request)
+    windowOf(query, request)
     const plan = planOf(query)
     const reader = readerOf(caller)
     const { db } = this.#records
@@ -117,8 +117,12 @@ export class Queries {
   }
 
   /** The rows, some at a time, of which the audit knows. */
-  async *#reported(caller: Caller, asked: Asked, found: AsyncGenerator<Made[]>): AsyncGenerator<string[][]> {
-    const what = { action: 'query', asked: `aql: ${shapeOf(asked.q)}` } as const
+  async *#reported(
+    caller: Caller,
+    request: QueryRequest,
+    found: AsyncGenerator<Made[]>,
+  ): AsyncGenerator<string[][]> {
+    const what = { action: 'query', asked: `aql: ${shapeOf(request.q)}` } as const
     let isEmpty = true
     for await (const made of found) {
       if (made.length === 0) continue
@@ -155,7 +159,7 @@ const readerOf = (caller: Caller): Caller =>
   caller.roles.includes(ANALYST) ? { ...caller, unrestricted: true } : caller
 
 /** @throws InvalidInput */
-export function queryIn({ q, parameters }: Pick<Asked, 'q' | 'parameters'>): Query {
+export function queryIn({ q, parameters }: Pick<QueryRequest, 'q' | 'parameters'>): Query {
   try {
     return checked(parseQuery(q), parameters)
   } catch (error) {
@@ -169,11 +173,11 @@ export function queryIn({ q, parameters }: Pick<Asked, 'q' | 'parameters'>): Que
 }
 
 /** @throws RuleViolated */
-function windowOf({ limit, offset = 0 }: Query, asked: Asked): Window {
-  if (limit === undefined) return { offset: asked.offset ?? 0, limit: asked.fetch ?? MOST_ROWS }
+function windowOf({ limit, offset = 0 }: Query, request: QueryRequest): Window {
+  if (limit === undefined) return { offset: request.offset ?? 0, limit: request.fetch ?? MOST_ROWS }
   const message = 'must be left out, as the query has a LIMIT'
-  if (asked.fetch !== undefined) refuseViolations([{ path: 'fetch', code: 'limit', message }])
-  if (asked.offset) refuseViolations([{ path: 'offset', code: 'limit', message }])
+  if (request.fetch !== undefined) refuseViolations([{ path: 'fetch', code: 'limit', message }])
+  if (request.offset) refuseViolations([{ path: 'offset', code: 'limit', message }])
   return { offset, limit }
 }
 

@@ -8,7 +8,7 @@ import type { Page, PageOf } from '../../store/reading/listing.ts'
 import { Store } from '../../store/store.ts'
 import type { Records } from '../../store/writing/transaction.ts'
 import { type Parameters, parametersIn } from './checker.ts'
-import { type Asked, queryIn } from './queries.ts'
+import { type QueryRequest, queryIn } from './queries.ts'
 
 const Kept = Type.Object({ name: Type.String(), q: Type.String(), description: Type.Optional(Type.String()) })
 type Kept = Static<typeof Kept>
@@ -27,7 +27,7 @@ export interface StoredQuery extends Saved<Kept> {
   parameters: string[]
 }
 
-const shown = (kept: Saved<Kept>): StoredQuery => ({ ...kept, parameters: parametersIn(kept.q) })
+const withParameters = (kept: Saved<Kept>): StoredQuery => ({ ...kept, parameters: parametersIn(kept.q) })
 
 /** @throws InvalidInput for what is no query, whatever its parameters will be */
 const requireQuery = (q: string): void => {
@@ -59,12 +59,12 @@ export class StoredQueries {
   /** By their names. @throws MalformedRequest for a cursor of another list */
   async list(caller: Caller, page: PageOf): Promise<Page<StoredQuery>> {
     const { items, ...rest } = await this.#store.list(caller, 'byName', { where: {}, ...page })
-    return { ...rest, items: items.map(shown) }
+    return { ...rest, items: items.map(withParameters) }
   }
 
   /** @throws NotFound */
   async get(caller: Caller, name: string): Promise<StoredQuery> {
-    return shown(await this.#store.get(caller, { id: name }))
+    return withParameters(await this.#store.get(caller, { id: name }))
   }
 
   /** Replaces the query of that name, or makes it. @throws InvalidInput for what is no query; PreconditionFailed */
@@ -81,9 +81,12 @@ export class StoredQueries {
       if (error instanceof ServiceError && error.error === 'NotFound') return undefined
       throw error
     })
-    if (replaced) return { query: shown(replaced), created: false }
+    if (replaced) return { query: withParameters(replaced), created: false }
     if (expected !== undefined) throw new ServiceError('PreconditionFailed')
-    return { query: shown(await this.#store.create(caller, kept, PERMISSIONS, { id })), created: true }
+    return {
+      query: withParameters(await this.#store.create(caller, kept, PERMISSIONS, { id })),
+      created: true,
+    }
   }
 
   /** @throws NotFound; PreconditionFailed */
@@ -92,11 +95,11 @@ export class StoredQueries {
   }
 
   /** The query with values of its parameters, to be asked. @throws NotFound; InvalidInput for parameters that it has not */
-  async asked(
+  async requestFor(
     caller: Caller,
     name: string,
     parameters: Parameters,
-  ): Promise<Pick<Asked, 'q' | 'parameters'>> {
+  ): Promise<Pick<QueryRequest, 'q' | 'parameters'>> {
     const { q, parameters: known } = await this.get(caller, name)
     const violations = Object.keys(parameters)
       .filter((one) => !known.includes(one))

@@ -87,10 +87,10 @@ export class Compositions {
   async get(
     caller: Caller,
     { ehrId, uid }: Key,
-    { versionUid: asked, at }: Which = {},
+    { versionUid: requested, at }: Which = {},
   ): Promise<SavedComposition> {
     const { id, version } = uidIn(uid)
-    const named = asked === undefined ? { id, version } : uidIn(asked)
+    const named = requested === undefined ? { id, version } : uidIn(requested)
     if (named.id !== id) throw new ServiceError('NotFound')
     const measured = await this.#measured.get(caller, { ehrId, id }, named.version)
     if (measured) return measured
@@ -174,12 +174,12 @@ export class Compositions {
     const { items } = await this.#store.list(caller, 'linked', { where, limit: MOST_LINKS })
     const outgoing = own.slice(0, MOST_LINKS).map((link) => {
       const composition = targetsOf(link.target).flatMap((target) => known.get(target) ?? [])[0]
-      return { direction: 'outgoing', ...link, ...(composition && { composition: shownEnd(composition) }) }
+      return { direction: 'outgoing', ...link, ...(composition && { composition: linkEnd(composition) }) }
     })
     const incoming = items.flatMap((other) =>
       linksIn(objectOf(other))
         .filter(({ target }) => targetsOf(target).includes(id))
-        .map((link) => ({ direction: 'incoming', ...link, composition: shownEnd(other) })),
+        .map((link) => ({ direction: 'incoming', ...link, composition: linkEnd(other) })),
     )
     return { now, links: [...outgoing, ...incoming] }
   }
@@ -268,7 +268,7 @@ export class Compositions {
 }
 
 /** A composition at the end of a link. */
-const shownEnd = (composition: SavedComposition) => ({
+const linkEnd = (composition: SavedComposition) => ({
   uid: versionUid(composition),
   templateId: composition.templateId,
   name: composition.name,

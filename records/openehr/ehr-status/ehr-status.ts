@@ -36,7 +36,7 @@ export const usualStatus = (subjectId: string): RmObject => ({
 })
 
 /** A version of a status as it is shown: with its uid, and with nobody's name for whom the subject stays unnamed. */
-export function shownStatus(
+export function statusInResponse(
   object: RmObject,
   { id, version, unnamed }: { id: string; version: number; unnamed: boolean },
 ): RmObject {

@@ -14,11 +14,11 @@ import { inTransaction, type Records, type Transaction } from '../../store/writi
 import { within } from '../compositions/reading.ts'
 import { EhrStatus } from '../ehr-status-record.ts'
 import { canonical, type RmObject } from '../rm/canonical.ts'
-import { shownStatus, statusIdOf, usualStatus } from './ehr-status.ts'
+import { statusIdOf, statusInResponse, usualStatus } from './ehr-status.ts'
 
 type Kept = Static<typeof EhrStatus.schema>
 
-interface ShownStatus {
+interface VersionedStatus {
   object: RmObject
   version: number
 }
@@ -56,18 +56,18 @@ export class EhrStatuses {
   }
 
   /** @throws NotFound */
-  async get(caller: Caller, ehrId: string): Promise<ShownStatus> {
+  async get(caller: Caller, ehrId: string): Promise<VersionedStatus> {
     const { subjectId } = await this.#ehrs.get(caller, ehrId)
     const unnamed = (await unnamedFor(this.#records, caller)).has(ehrId)
     const found = await this.#find(caller, ehrId)
     const id = statusIdOf(ehrId)
     const version = found?.version ?? 1
     const object = found ? (JSON.parse(found.json) as RmObject) : usualStatus(subjectId)
-    return { object: shownStatus(object, { id, version, unnamed }), version }
+    return { object: statusInResponse(object, { id, version, unnamed }), version }
   }
 
   /** @throws NotFound; Forbidden for one who may only read; InvalidInput; PreconditionFailed with the latest version */
-  async replace(caller: Caller, ehrId: string, sent: unknown, expected: Expected): Promise<ShownStatus> {
+  async replace(caller: Caller, ehrId: string, sent: unknown, expected: Expected): Promise<VersionedStatus> {
     const object = readStatus(sent)
     const id = statusIdOf(ehrId)
     const { subjectId } = await this.#ehrs.get(caller, ehrId)
@@ -79,7 +79,7 @@ export class EhrStatuses {
     const { version } = (await this.#find(caller, ehrId))
       ? await update()
       : await this.#makeUsual(caller, { ehrId, subjectId }, update)
-    return { object: shownStatus(object, { id, version, unnamed: false }), version }
+    return { object: statusInResponse(object, { id, version, unnamed: false }), version }
   }
 
   async #find(caller: Caller, ehrId: string): Promise<Saved<Kept> | undefined> {

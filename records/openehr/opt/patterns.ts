@@ -9,16 +9,16 @@ const LONGEST = 4000
  * What a pattern of a template says, run in time that grows with the text alone. What is no such expression is satisfied
  * by no text.
  */
-export function patternOf(written: string): Pattern {
+export function patternOf(source: string): Pattern {
   let compiled: Pattern | undefined
   return (text) => {
-    compiled ??= compile(written)
+    compiled ??= compile(source)
     return compiled(text)
   }
 }
 
-function compile(written: string): Pattern {
-  const body = written.replace(/^\/(.*)\/$/s, '$1').replace(/^\^|\$$/g, '')
+function compile(source: string): Pattern {
+  const body = source.replace(/^\/(.*)\/$/s, '$1').replace(/^\^|\$$/g, '')
   if (body.length > LONGEST) return () => false
   try {
     const expression = compileRegex(`^(?:${body})\\z`, 's')

@@ -90,7 +90,7 @@ function childrenOf(node: ObjectConstraint, path: string, language: string): Web
   const constrained = node.attributes
     .filter(({ name }) => name !== 'name')
     .map((attribute) => (attribute.name === 'ism_transition' ? together(attribute) : attribute))
-    .flatMap((attribute) => attribute.children.flatMap((child) => shown(attribute, child, path, language)))
+    .flatMap((attribute) => attribute.children.flatMap((child) => webNode(attribute, child, path, language)))
   const have = new Set(constrained.map(({ aqlPath }) => aqlPath))
   return [...constrained, ...contextOf(node.rmType, path).filter(({ aqlPath }) => !have.has(aqlPath))]
 }
@@ -123,7 +123,7 @@ const withCodes = (value: ObjectConstraint, list: string[]): ObjectConstraint =>
   })),
 })
 
-function shown(
+function webNode(
   attribute: AttributeConstraint,
   child: ObjectConstraint,
   path: string,
@@ -184,10 +184,10 @@ function elementOf(element: ObjectConstraint, path: string, language: string): W
   const [only] = values
   if (only === undefined) return base
   if (values.length === 1 && nulls === undefined)
-    return { ...base, ...shownValue(only, `${path}/value`, language) }
+    return { ...base, ...valueNode(only, `${path}/value`, language) }
   const choiceOf = (child: ObjectConstraint, place: string): WebNode => ({
     ...base,
-    ...shownValue(child, place, language),
+    ...valueNode(child, place, language),
     id: `${idOf(child.rmType.replace(/^DV_/, ''))}_value`,
     min: child.occurrences.lower ?? 0,
     max: 1,
@@ -198,7 +198,7 @@ function elementOf(element: ObjectConstraint, path: string, language: string): W
 }
 
 /** A value's type, and how it is filled in. */
-function shownValue(
+function valueNode(
   value: ObjectConstraint,
   aqlPath: string,
   language: string,

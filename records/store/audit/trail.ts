@@ -107,10 +107,10 @@ function signRegularly({ db, key, clock, onFault }: AuditOptions, instance: numb
   let signed = 0
   const sign = async (): Promise<void> => {
     const heads = lanes.heads()
-    const written = heads.reduce((sum, { sequence }) => sum + sequence, 0)
-    if (written === signed) return
+    const count = heads.reduce((sum, { sequence }) => sum + sequence, 0)
+    if (count === signed) return
     await signHeads(db, key, { _id: instance, heads, headsAt: clock() })
-    signed = written
+    signed = count
   }
   const loop = periodically(SIGN_EVERY_MS, sign, onFault)
   return {

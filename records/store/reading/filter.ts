@@ -65,14 +65,16 @@ const isOperation = (condition: unknown): condition is Record<string, unknown> =
 
 function operation(
   condition: Record<string, unknown>,
-  value: (asked: unknown) => unknown,
+  value: (operand: unknown) => unknown,
 ): Record<string, unknown> {
   const query: Record<string, unknown> = {}
-  for (const [name, asked] of Object.entries(condition)) {
-    if (asked === undefined) continue
-    if (name === 'starting') return starting(asked as string[])
+  for (const [name, operand] of Object.entries(condition)) {
+    if (operand === undefined) continue
+    if (name === 'starting') return starting(operand as string[])
     if (!Object.hasOwn(OPERATORS, name)) throw new TypeError(`A list cannot ask ${name}.`)
-    query[OPERATORS[name as keyof typeof OPERATORS]] = Array.isArray(asked) ? asked.map(value) : value(asked)
+    query[OPERATORS[name as keyof typeof OPERATORS]] = Array.isArray(operand)
+      ? operand.map(value)
+      : value(operand)
   }
   return query
 }
@@ -86,7 +88,7 @@ const starting = (words: readonly string[]): Record<string, unknown> =>
     ? { $in: [] }
     : { $all: words.map((word) => ({ $elemMatch: { $gte: word, $lt: `${word}${LAST}` } })) }
 
-function scalar(name: string, asked: unknown): unknown {
-  if (asked === null || ['string', 'number', 'boolean'].includes(typeof asked)) return asked
+function scalar(name: string, operand: unknown): unknown {
+  if (operand === null || ['string', 'number', 'boolean'].includes(typeof operand)) return operand
   throw new TypeError(`${name} can only be compared with text, numbers, booleans and null.`)
 }

@@ -117,7 +117,7 @@ export class UnderWay implements Works {
   }
 
   /** The works whose end a read has to wait for, since who asks would see what is half done. */
-  awaitedBy(collection: string, filter: Asked, session: ClientSession | undefined): string[] {
+  awaitedBy(collection: string, filter: QueryFilter, session: ClientSession | undefined): string[] {
     if (this.#known.size === 0 || (session && this.#seeAll.has(session))) return []
     const readers = filter._rperm?.$in ?? []
     return [...this.#known.values()].flatMap((work) => {
@@ -191,13 +191,13 @@ export class UnderWay implements Works {
 }
 
 /** What of a query tells whether it can find part of a work. */
-export interface Asked {
+export interface QueryFilter {
   _rperm?: { $in?: readonly unknown[] }
   [field: string]: unknown
 }
 
-const isOther = (asked: unknown, id: string): boolean => {
-  const value = (asked as { $eq?: unknown } | undefined)?.$eq ?? asked
+const isOther = (condition: unknown, id: string): boolean => {
+  const value = (condition as { $eq?: unknown } | undefined)?.$eq ?? condition
   return typeof value === 'string' && value !== id
 }
 
@@ -209,14 +209,14 @@ export async function beginWork(
   work: Omit<Work, '_id' | 'leaseUntil' | 'by'>,
 ): Promise<void> {
   const { userId, application, requestId } = caller
-  const { _id, ...written } = {
+  const { _id, ...content } = {
     ...work,
     _id: workId(work),
     by: { userId, application, requestId },
     leaseUntil: leased(),
   }
-  await worksOf(records).replaceOne({ _id }, written, { session: tx.session, upsert: true })
-  tx.begun.push({ _id, ...written })
+  await worksOf(records).replaceOne({ _id }, content, { session: tx.session, upsert: true })
+  tx.begun.push({ _id, ...content })
 }
 
 /** For as long a request waits for a work that it has begun; who comes again then finds it done. */

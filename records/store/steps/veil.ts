@@ -1,7 +1,7 @@
 import { type ClientSession, type Collection, type Db, MongoServerError } from 'mongodb'
 import { unavailable } from '../documents/outage.ts'
 import { everyCollection, QUERY_MS } from '../reading/deadline.ts'
-import type { Asked, UnderWay } from './under-way.ts'
+import type { QueryFilter, UnderWay } from './under-way.ts'
 
 interface Read {
   session?: ClientSession
@@ -29,7 +29,10 @@ function veiled(collection: Collection, underWay: UnderWay): Collection {
     collection.distinct.bind(collection) as (...args: unknown[]) => Promise<unknown[]>,
   ]
   /** What is left of a filter, and what to do before it is asked. */
-  const narrowed = (filter: Asked, session?: ClientSession): [Asked, (() => Promise<void>) | undefined] => {
+  const narrowed = (
+    filter: QueryFilter,
+    session?: ClientSession,
+  ): [QueryFilter, (() => Promise<void>) | undefined] => {
     const hidden = underWay.hiddenIn(name, session)
     const awaited = underWay.awaitedBy(name, filter, session)
     const { $nor = [] } = filter as { $nor?: object[] }
@@ -39,22 +42,22 @@ function veiled(collection: Collection, underWay: UnderWay): Collection {
     ]
   }
   return Object.assign(collection, {
-    find: (asked: Asked = {}, options?: Read) => {
-      const [filter, before] = narrowed(asked, options?.session)
+    find: (query: QueryFilter = {}, options?: Read) => {
+      const [filter, before] = narrowed(query, options?.session)
       return after(before, find(filter, options as object))
     },
     aggregate: (pipeline: object[] = [], options?: Read) => {
-      const [first, ...rest] = pipeline as { $match?: Asked }[]
-      const asked = first?.$match ?? {}
-      const [$match, before] = narrowed(asked, options?.session)
+      const [first, ...rest] = pipeline as { $match?: QueryFilter }[]
+      const filter = first?.$match ?? {}
+      const [$match, before] = narrowed(filter, options?.session)
       const stages = first?.$match ? rest : pipeline
       return after(
         before,
-        aggregate($match === asked ? pipeline : [{ $match }, ...stages], options as object),
+        aggregate($match === filter ? pipeline : [{ $match }, ...stages], options as object),
       )
     },
-    distinct: async (key: string, asked: Asked = {}, options?: Read) => {
-      const [filter, before] = narrowed(asked, options?.session)
+    distinct: async (key: string, query: QueryFilter = {}, options?: Read) => {
+      const [filter, before] = narrowed(query, options?.session)
       await before?.()
       return distinct(key, filter, options)
     },

@@ -7,7 +7,7 @@ import type { CompanionWrite } from './decision.ts'
 import type { Records, Transaction } from './transaction.ts'
 
 /** What becomes of a record: as the families see it, null where it is not. */
-export interface Written<T> {
+export interface Transition<T> {
   before: T | null
   after: T | null
   permissions: Permissions
@@ -21,7 +21,7 @@ export interface Companion {
   /** Where it is said what follows: a document for each that the records are registered in, under its id. */
   rules: string
   /** Empty: nothing can follow from this write. */
-  writesFor(caller: Caller, written: Written<object>): CompanionWrite[]
+  writesFor(caller: Caller, transition: Transition<object>): CompanionWrite[]
 }
 
 /** The rules that came with the holders of new records: `null` where there are none. */

@@ -71,7 +71,7 @@ function bodyOf({ className, place }: Row, of: 'create' | 'update', ids: Ids): R
 const without = (values: Record<string, unknown>, names: readonly string[] = []) =>
   Object.fromEntries(Object.entries(values).filter(([name]) => !names.includes(name)))
 
-interface Part {
+interface SingleRequest {
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   path: string
   body?: object
@@ -79,14 +79,14 @@ interface Part {
 /** `done`, or the code that it was refused with. */
 type Outcome = 'done' | number
 
-type Way = (headers: Record<string, string>, parts: Part[]) => Promise<Outcome[]>
+type Way = (headers: Record<string, string>, parts: SingleRequest[]) => Promise<Outcome[]>
 
 /** Each by itself, or all in one batch. */
 const ways: Record<string, Way> = {
   alone: (headers, parts) =>
     Promise.all(
       parts.map(async ({ method, path, body }) => {
-        const verb = method.toLowerCase() as Lowercase<Part['method']>
+        const verb = method.toLowerCase() as Lowercase<SingleRequest['method']>
         const answer = await request()[verb](path).set(headers).send(body)
         return answer.status < 300 ? 'done' : answer.body.code
       }),
@@ -123,17 +123,17 @@ const pending: Play<PendingCallerName> = {
 
 /** Asks for everything as everybody, for a group of classes. */
 export function classRoleMatrix(group: Group): void {
-  const asked = Object.entries(rows).filter(([, row]) => groupOf(row) === group)
-  matrix(asked, `${group} of an EHR`, agreed)
+  const chosen = Object.entries(rows).filter(([, row]) => groupOf(row) === group)
+  matrix(chosen, `${group} of an EHR`, agreed)
 }
 
 /** The same for an EHR to which its subject has not agreed: their own list beside, it is its creator's alone. */
 export function pendingClassRoleMatrix(): void {
-  const asked = Object.entries(rows).filter(([, row]) => isFullSize || isFirstOfItsKind(row))
-  matrix(asked, 'an EHR that somebody else made about its subject', pending)
+  const chosen = Object.entries(rows).filter(([, row]) => isFullSize || isFirstOfItsKind(row))
+  matrix(chosen, 'an EHR that somebody else made about its subject', pending)
 }
 
-const matrix = <Name extends string>(asked: readonly [string, Row][], what: string, play: Play<Name>) =>
+const matrix = <Name extends string>(chosen: readonly [string, Row][], what: string, play: Play<Name>) =>
   describe(`who may do what with ${what} in the class family`, function () {
     this.timeout(60_000)
     const { callers, owner } = play
@@ -174,7 +174,7 @@ const matrix = <Name extends string>(asked: readonly [string, Row][], what: stri
     }
     const seenByOwner = async (path: string) => (await request().get(path).set(headersOf(owner))).body
 
-    for (const [title, row] of asked) {
+    for (const [title, row] of chosen) {
       const { className, access } = row
       const few = oneOfEach(callers, (name) => Object.values(access).map((action) => expected(name, action)))
       const asking = isFirstOfItsKind(row) ? callers : few

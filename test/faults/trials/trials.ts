@@ -198,11 +198,11 @@ export class Trials {
   }
 
   #callOf({ ask, bySubject }: Write, place: Place): Call {
-    const asked = ask(place)
-    const once = asked.method === 'POST' ? { 'idempotency-key': place.name } : {}
+    const call = ask(place)
+    const once = call.method === 'POST' ? { 'idempotency-key': place.name } : {}
     return {
-      ...asked,
-      headers: { ...asked.headers, ...(bySubject ? place.subject : place.headers), ...once },
+      ...call,
+      headers: { ...call.headers, ...(bySubject ? place.subject : place.headers), ...once },
     }
   }
 

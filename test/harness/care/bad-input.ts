@@ -24,7 +24,7 @@ const operations = table
 /** Spoils every body, query and list of measurements, or of everything else in an EHR. */
 export const badInput = (what: 'measurements' | 'EHRs') =>
   describe(`bad input to ${what}`, function suite() {
-    const asked = operations.filter(({ path }) => path.includes('/procedure') === (what === 'measurements'))
+    const chosen = operations.filter(({ path }) => path.includes('/procedure') === (what === 'measurements'))
     this.timeout(60_000)
     let patient: Patient
     const ids: Record<string, string> = { guidelineId: 'asthma' }
@@ -44,7 +44,7 @@ export const badInput = (what: 'measurements' | 'EHRs') =>
 
     const pathOf = ({ path }: Operation) => path.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? 'x')
 
-    for (const operation of asked) {
+    for (const operation of chosen) {
       const { body, method } = operation
       if (body === undefined || body instanceof Raw || body instanceof Form) continue
       it(`never breaks ${operation.id}, which names what is wrong`, async () => {
@@ -78,7 +78,7 @@ export const badInput = (what: 'measurements' | 'EHRs') =>
         ...['Event.ofEhr', 'Diagnosis.ofEhr', 'history', 'audit', 'templates'],
       ]
       const cursors = names.flatMap(forgedCursors).map((cursor) => `cursor=${cursor}`)
-      const lists = asked.filter(({ query }) => 'cursor' in query.properties)
+      const lists = chosen.filter(({ query }) => 'cursor' in query.properties)
       for (const [at, operation] of lists.entries()) {
         // Others for each list.
         const forged = cursors.filter((_, i) => isFullSize || i % 5 === at % 5)

@@ -63,14 +63,14 @@ export async function startFaultyMongo(target: string): Promise<FaultyMongo> {
 
 const greetings = new Set(['hello', 'isMaster', 'ismaster'])
 
-interface Asked {
+interface Relayed {
   request: Buffer
   fault: Fault | undefined
   greets: boolean
 }
 
 function relay(faulty: FaultyMongo, client: Socket, upstream: Socket): void {
-  const asked: Asked[] = []
+  const relayed: Relayed[] = []
   for (const socket of [client, upstream]) socket.on('error', () => socket.destroy())
   client.on('close', () => {
     upstream.unref()
@@ -83,11 +83,11 @@ function relay(faulty: FaultyMongo, client: Socket, upstream: Socket): void {
     const fault = greets ? undefined : faulty.fault(command)
     if (fault && 'answer' in fault) return void client.write(answerTo(request, fault.answer))
     if (fault && 'cut' in fault && fault.cut === 'before') return void client.destroy()
-    asked.push({ request, fault, greets })
+    relayed.push({ request, fault, greets })
     upstream.write(request)
   })
   eachMessage(upstream, (answer) => {
-    const { request, fault, greets } = asked.shift() as Asked
+    const { request, fault, greets } = relayed.shift() as Relayed
     if (greets) client.write(answerTo(request, faulty.greeting(answerOf(answer))))
     else if (!fault) client.write(answer)
     else if ('change' in fault) client.write(answerTo(request, fault.change(answerOf(answer))))

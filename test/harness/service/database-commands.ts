@@ -54,8 +54,8 @@ export async function answering(
 
 /** The conditions of a command, as finds. */
 const conditionsOf = (command: Document): Document[] => {
-  const asked = command.filter ?? command.query ?? command.pipeline?.[0]?.$match
-  if (asked) return [asked]
+  const condition = command.filter ?? command.query ?? command.pipeline?.[0]?.$match
+  if (condition) return [condition]
   return [...(command.updates ?? []), ...(command.deletes ?? [])].map(({ q }: Document) => q)
 }
 

@@ -5,7 +5,7 @@ import { assertError, moment } from '../../harness/clients/class-client.ts'
 import { ok, refused } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
 
-type Shown = Record<string, unknown>
+type Json = Record<string, unknown>
 
 const timestamp = '2026-03-01T08:30:00.000Z'
 const DSMQ = [3, 2, 3, 'NR', 1, 'NR', 0, 1, 2, 1, 2, 1, 1, 0, 2, 1]
@@ -128,7 +128,7 @@ describe('questionnaires', () => {
   })
 
   it('never take a score from a client', async () => {
-    const places: [string, string, Shown, Shown][] = [
+    const places: [string, string, Json, Json][] = [
       ['acq', 'Acq', { answers: [1, 1, 1, 1, 1] }, { score: 0 }],
       ['hads', 'Hads', { answers: HADS }, { anxiety: { score: 0, band: 'normal', missing: 0 } }],
       ['dsmq', 'Dsmq', { answers: DSMQ }, { scales: { GM: null } }],
@@ -147,7 +147,7 @@ describe('questionnaires', () => {
 
   it('refuse what is no answer, naming all of it', async () => {
     const full = (length: number, value: unknown = 1) => Array(length).fill(value)
-    const faulty: [string, Shown, number, string[]][] = [
+    const faulty: [string, Json, number, string[]][] = [
       ['acq', { version: 4, answers: full(4) }, 400, ['body.version']],
       ['acq', { version: '5', answers: 'none' }, 400, ['body.version', 'body.answers']],
       [
@@ -212,7 +212,7 @@ describe('questionnaires', () => {
     const changeOf = async (id: string) => ok(await patient.call('GET', at('acq', id))).change
     const listed = async (query = '') => {
       const { items } = ok(await patient.call('GET', `${at('acq')}?carePlanId=${carePlanId}${query}`))
-      return items.map(({ change }: { change: Shown | null }) => change?.delta ?? null)
+      return items.map(({ change }: { change: Json | null }) => change?.delta ?? null)
     }
 
     it('of the same version in the same care plan that has a score', async () => {

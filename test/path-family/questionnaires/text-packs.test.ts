@@ -10,7 +10,7 @@ import { jsonFilesIn } from '../../../server/json-files.ts'
 import { newPatient, newPlan } from '../../harness/care/patients.ts'
 import { call, ok, refused } from '../../harness/clients/path-client.ts'
 
-type Shown = Record<string, unknown>
+type Json = Record<string, unknown>
 
 describe('the definition of a questionnaire', () => {
   const at = (id: string, query = '') => `/ehr/procedure/${id}/${id}.wizard.json${query}`
@@ -21,17 +21,17 @@ describe('the definition of a questionnaire', () => {
     assert.deepEqual([dsmq.textPack.id, dsmq.textPack.licensed], ['neutral', false])
     assert.deepEqual(dsmq.recallPeriod, { duration: 'P8W', label: 'The past 8 weeks' })
     assert.deepEqual(
-      dsmq.scale.map(({ value }: Shown) => value),
+      dsmq.scale.map(({ value }: Json) => value),
       [0, 1, 2, 3],
     )
     assert.equal(dsmq.notRequired.value, 'NR')
-    const items = dsmq.pages.flatMap(({ items }: { items: Shown[] }) => items)
+    const items = dsmq.pages.flatMap(({ items }: { items: Json[] }) => items)
     assert.deepEqual(
-      items.map(({ number, code }: Shown) => [number, code]),
+      items.map(({ number, code }: Json) => [number, code]),
       Array.from({ length: 16 }, (_, i) => [i + 1, `dsmq-${i + 1}`]),
     )
     assert.deepEqual(
-      items.filter(({ allowNotRequired }: Shown) => allowNotRequired).map(({ number }: Shown) => number),
+      items.filter(({ allowNotRequired }: Json) => allowNotRequired).map(({ number }: Json) => number),
       [1, 4, 6, 10, 12],
     )
     const { submit } = dsmq
@@ -52,12 +52,12 @@ describe('the definition of a questionnaire', () => {
     refused(await call('GET', at('dsmq', '?language=dutch')), 400, 'invalid-input')
     const acq = ok(await call('GET', at('acq')))
     assert.deepEqual(
-      acq.pages[0].items.map(({ required }: Shown) => required),
+      acq.pages[0].items.map(({ required }: Json) => required),
       [true, true, true, true, true, false, false],
     )
     assert.deepEqual([acq.scale.length, acq.notRequired, acq.submit.body.version], [7, null, '{version}'])
     const hads = ok(await call('GET', at('hads')))
-    const labels = hads.pages.flatMap(({ items }: { items: Shown[] }) => items.map(({ label }) => label))
+    const labels = hads.pages.flatMap(({ items }: { items: Json[] }) => items.map(({ label }) => label))
     assert.deepEqual(labels.slice(0, 4), ['A-1', 'D-1', 'A-2', 'D-2'])
   })
 })

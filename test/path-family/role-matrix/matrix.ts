@@ -85,7 +85,7 @@ const headersOf = ({ ifMatch, path }: Operation): Record<string, string> => ({
 
 /** Asks operations as everybody of a cast. */
 function matrix<Name>(
-  asked: readonly Operation[],
+  chosen: readonly Operation[],
   newCast: () => Promise<Cast<Name>>,
   callers: readonly Name[],
   expected: (caller: Name, operation: Operation) => Verdict | 422,
@@ -124,7 +124,7 @@ function matrix<Name>(
     return own === undefined ? id : encodeURIComponent(String(body[own]))
   }
 
-  for (const operation of asked) {
+  for (const operation of chosen) {
     const asking = isTwin(operation) ? oneOfEach(callers, (name) => expected(name, operation)) : callers
     const isRefused = (name: Name) => expected(name, operation) !== 'done'
     it(`${operation.method.toUpperCase()} ${operation.path}`, async () => {
@@ -168,19 +168,19 @@ function queryOf({ query: { properties, required = [] } }: Operation): string {
 
 /** Asks the operations of a group as everybody. */
 export const roleMatrix = (group: Group): void => {
-  const asked = operations.filter((operation) => groupOf(operation) === group)
+  const chosen = operations.filter((operation) => groupOf(operation) === group)
   describe(`who may do what with ${group} of an EHR in the path family`, function () {
     this.timeout(60_000)
-    describe('that its subject has, or agreed to', () => matrix(asked, newCast, callers, expected))
+    describe('that its subject has, or agreed to', () => matrix(chosen, newCast, callers, expected))
   })
 }
 
 /** The same for an EHR that waits for its subject. */
 export const pendingRoleMatrix = (group: Group): void => {
-  const asked = operations.filter((operation) => groupOf(operation) === group)
+  const chosen = operations.filter((operation) => groupOf(operation) === group)
   describe(`who may do what with ${group} of an EHR that somebody else made about its subject`, function () {
     this.timeout(60_000)
-    matrix(asked, newPendingCast, pendingCallers, expectedPending)
+    matrix(chosen, newPendingCast, pendingCallers, expectedPending)
   })
 }
 

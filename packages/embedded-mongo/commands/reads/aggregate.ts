@@ -42,7 +42,7 @@ export const aggregate: Command = {
 /** Of what `$currentOp` shows there is this: the transactions that wait for their clients. */
 const withOperations = ({ engine, db }: Context, pipeline: unknown): unknown => {
   if (db !== 'admin' || !Array.isArray(pipeline) || !isObject(pipeline[0]?.$currentOp)) return pipeline
-  const shown = engine.transactions.open().map(({ id, connectionId, usedAt }) => ({
+  const sessions = engine.transactions.open().map(({ id, connectionId, usedAt }) => ({
     type: 'idleSession',
     appName: engine.applications.get(connectionId),
     lsid: { id: new Binary(Buffer.from(id.session, 'hex'), Binary.SUBTYPE_UUID) },
@@ -51,7 +51,7 @@ const withOperations = ({ engine, db }: Context, pipeline: unknown): unknown => 
       timeInactiveMicros: Long.fromNumber((Date.now() - usedAt) * 1000),
     },
   }))
-  return [{ $documents: { $literal: shown } }, ...pipeline.slice(1)]
+  return [{ $documents: { $literal: sessions } }, ...pipeline.slice(1)]
 }
 
 /** `[{$group: {_id: 1, n: {$sum: 1}}}]`, which is how drivers count: the name of the sum. */

@@ -33,11 +33,15 @@ export const findAndModify: Command = {
     const shows = remove || !truthy(command.new) ? 'before' : 'after'
     const statement = remove ? removeStatement(command[name], query, true) : update(context, name, query)
     const changed = await run(context, { ...statement, shows })
-    const shown = changed[shows]
+    const returned = changed[shows]
     const upserted = changed.upsertedId === undefined ? {} : { upserted: changed.upsertedId }
     const n = changed.matched + Object.keys(upserted).length
     const existing = remove ? {} : { updatedExisting: changed.matched > 0 }
-    return { lastErrorObject: { n, ...existing, ...upserted }, value: shown ? show(shown) : null, ok: 1 }
+    return {
+      lastErrorObject: { n, ...existing, ...upserted },
+      value: returned ? show(returned) : null,
+      ok: 1,
+    }
   },
 }
 

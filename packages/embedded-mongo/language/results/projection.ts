@@ -70,15 +70,15 @@ interface WholeFields {
 export const wholeFields = (spec: unknown): WholeFields | undefined => {
   if (!isObject(spec)) return undefined
   const { _id: id, ...others } = spec
-  const asked = Object.entries(others)
-  const dropped = asked.length > 0 ? !truthy(asked[0]?.[1]) : !truthy(id)
+  const named = Object.entries(others)
+  const dropped = named.length > 0 ? !truthy(named[0]?.[1]) : !truthy(id)
   const isPlain = (value: unknown) => typeof value === 'boolean' || isNumeric(value)
   const isWhole = ([name, value]: [string, unknown]) =>
     isPlain(value) && truthy(value) !== dropped && !name.includes('.')
-  if (!asked.every(isWhole) || !(id === undefined || isPlain(id))) return undefined
-  if (asked.length === 0 && id === undefined) return undefined
+  if (!named.every(isWhole) || !(id === undefined || isPlain(id))) return undefined
+  if (named.length === 0 && id === undefined) return undefined
   const namesId = dropped ? id !== undefined && !truthy(id) : id === undefined || truthy(id)
-  return { names: [...(namesId ? ['_id'] : []), ...asked.map(([name]) => name)], dropped }
+  return { names: [...(namesId ? ['_id'] : []), ...named.map(([name]) => name)], dropped }
 }
 
 /** The fields that are asked for, under their own names or others. undefined: it does more than that. */

@@ -253,11 +253,11 @@ export const purgeSome = (view: WritableView): boolean => {
 
 const duplicateKey = (collection: Collection, index: Index, values: unknown[]): CommandError => {
   const keyValue = Object.fromEntries(index.fields.map((field, i) => [field, values[i] ?? null]))
-  const shown = Object.entries(keyValue).map(([field, value]) => `${field}: ${show(value)}`)
+  const entries = Object.entries(keyValue).map(([field, value]) => `${field}: ${show(value)}`)
   const collation = index.collation ? ` collation: ${show(index.spec.collation)}` : ''
   return new CommandError(
     11000,
-    `E11000 duplicate key error collection: ${collection.ns} index: ${index.name}${collation} dup key: { ${shown.join(', ')} }`,
+    `E11000 duplicate key error collection: ${collection.ns} index: ${index.name}${collation} dup key: { ${entries.join(', ')} }`,
     { keyPattern: index.spec.key, keyValue },
   )
 }
@@ -270,6 +270,6 @@ const show = (value: unknown): string => {
   if (Array.isArray(value)) return value.length === 0 ? '[]' : `[ ${value.map(show).join(', ')} ]`
   if (typeof value === 'string') return JSON.stringify(value)
   if (bsonType(value) || typeof value !== 'object') return String(value)
-  const shown = Object.entries(value).map(([field, inner]) => `${field}: ${show(inner)}`)
-  return shown.length === 0 ? '{}' : `{ ${shown.join(', ')} }`
+  const entries = Object.entries(value).map(([field, inner]) => `${field}: ${show(inner)}`)
+  return entries.length === 0 ? '{}' : `{ ${entries.join(', ')} }`
 }

@@ -161,9 +161,9 @@ export const addressOf = async (directory: string): Promise<string | undefined> 
   if (!existsSync(directory)) return undefined
   // Paths of sockets must be short; this one is looked up before the call returns.
   process.chdir(directory)
-  const asked = askHolder(LOCK)
+  const question = askHolder(LOCK)
   process.chdir(here)
-  return (await asked)?.address
+  return (await question)?.address
 }
 
 /** Moved away before it is removed: of two processes that find the same dead lock only one gets it. */

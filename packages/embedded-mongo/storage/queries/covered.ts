@@ -16,16 +16,16 @@ export const coverOf = (plan: Plan, projection: unknown): KeyReader | undefined 
   const { index, covered, ordered, doubtful = [] } = plan
   // A unique index knows its records by what it holds beside the keys.
   if (!index || index.unique || !covered || !ordered || doubtful.length > 0) return undefined
-  const asked = plainFields(projection)
-  const places = asked?.map(({ from }) => index.fields.indexOf(from)) ?? []
-  if (!asked || !places.every((at) => at >= 0 && tellsValues(index, at))) return undefined
+  const fields = plainFields(projection)
+  const places = fields?.map(({ from }) => index.fields.indexOf(from)) ?? []
+  if (!fields || !places.every((at) => at >= 0 && tellsValues(index, at))) return undefined
   // Where fields get other names, they stand in the order of the projection.
   const inOrder = places.every((at, i) => i === 0 || at > (places[i - 1] as number))
-  if (!inOrder && asked.some(({ name, from }) => name !== from)) return undefined
+  if (!inOrder && fields.some(({ name, from }) => name !== from)) return undefined
   const parts = index.fields.slice(0, Math.max(...places) + 1)
   return new KeyReader(
     parts.map((_, at) => ({
-      name: asked[places.indexOf(at)]?.name,
+      name: fields[places.indexOf(at)]?.name,
       descending: index.descending[at] === true,
     })),
   )

@@ -1,9 +1,9 @@
 import type { Aggregate, Query } from '../language/ast.ts'
 import type { Term } from '../terms/terms.ts'
+import { type ConditionCheck, conjuncts, getter, prepare } from './condition-checks.ts'
 import { type Bound, bindings, patternsOf } from './containment.ts'
 import type { Forest } from './forest.ts'
 import { type Getter, Joins, type Row } from './joins.ts'
-import { conjuncts, getter, type Judged, prepare } from './judging.ts'
 
 /** A query made ready to be evaluated on one EHR, or one composition, after the other. */
 export interface Evaluation {
@@ -32,7 +32,7 @@ export function evaluation(query: Query, now: Date): Evaluation {
     column === undefined ? joins.path(operand) : (columns[column] as Getter),
   )
   const prepared = conjuncts(query.where).map((condition) => prepare(condition, joins, now))
-  const holds = judging(
+  const holds = checksAfter(
     prepared.map((one) => one()),
     joins.steps.length,
   )
@@ -53,9 +53,12 @@ export function evaluation(query: Query, now: Date): Evaluation {
 const aggregated = ({ path }: Aggregate, joins: Joins): Getter => (path ? joins.path(path) : EACH)
 
 /** Judges each condition as soon as its steps have been taken: what fails early is not gone into. */
-function judging(conditions: readonly Judged[], steps: number): (row: Row, taken: number) => boolean {
+function checksAfter(
+  conditions: readonly ConditionCheck[],
+  steps: number,
+): (row: Row, taken: number) => boolean {
   const ready = Array.from({ length: steps + 1 }, (_, taken) =>
     conditions.filter(({ needs }) => needs === taken),
   )
-  return (row, taken) => (ready[taken] as Judged[]).every(({ of }) => of(row) === true)
+  return (row, taken) => (ready[taken] as ConditionCheck[]).every(({ of }) => of(row) === true)
 }

@@ -1,5 +1,5 @@
 import type { RmObject } from '../../rm/canonical.ts'
-import type { Part, Path, Predicate } from '../language/ast.ts'
+import type { Path, PathStep, Predicate } from '../language/ast.ts'
 import { isObject, type Term } from '../terms/terms.ts'
 import type { Bound } from './containment.ts'
 import { type Accepts, accepting, membersOf, reaching } from './predicates.ts'
@@ -59,7 +59,7 @@ export class Joins {
   exists({ variable, predicate, parts }: Path): { of(row: Row): boolean; needs: number } {
     const slot = this.#variables.get(variable) as number
     let last: number | undefined
-    const rest: Part[] = []
+    const rest: PathStep[] = []
     if (predicate) last = this.#known.get(keyOf(undefined, slot, undefined, predicate))
     const accepts = predicate && last === undefined ? accepting(predicate) : undefined
     for (const part of parts) {

@@ -1,5 +1,5 @@
 import type { RmObject } from '../../rm/canonical.ts'
-import type { Code, Constant, Part, Predicate } from '../language/ast.ts'
+import type { Code, Constant, PathStep, Predicate } from '../language/ast.ts'
 import { compare, isObject, type Term } from '../terms/terms.ts'
 
 /** Whether an object is meant by what stands in brackets. */
@@ -61,7 +61,7 @@ const constantly =
 /** All that a path leads to from an object. */
 export type Reached = (object: unknown) => Term[]
 
-export function reaching(path: readonly Part[]): Reached {
+export function reaching(path: readonly PathStep[]): Reached {
   const steps = path.map(({ attribute, predicate }) => ({
     attribute,
     accepts: predicate && accepting(predicate),

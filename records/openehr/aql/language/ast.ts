@@ -45,24 +45,24 @@ export interface Path {
   kind: 'path'
   variable: string
   predicate?: Predicate
-  parts: Part[]
+  parts: PathStep[]
   at: number
 }
 
 /** One step of a path: an attribute, and which of its members are meant. */
-export interface Part {
+export interface PathStep {
   attribute: string
   predicate?: Predicate
 }
 
-export interface Call {
+export interface FunctionCall {
   kind: 'call'
   name: string
   arguments: Operand[]
   at: number
 }
 
-export type Operand = Constant | Path | Call
+export type Operand = Constant | Path | FunctionCall
 
 export interface Aggregate {
   kind: 'aggregate'
@@ -80,9 +80,9 @@ export type Predicate =
   | { kind: 'node'; id: Constant; name?: Constant | Code }
   | {
       kind: 'comparison'
-      path: Part[]
+      path: PathStep[]
       operator: Operator
-      to: Constant | { kind: 'relative'; path: Part[] }
+      to: Constant | { kind: 'relative'; path: PathStep[] }
     }
   | { kind: 'and' | 'or'; terms: Predicate[] }
 

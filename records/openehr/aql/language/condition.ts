@@ -1,4 +1,4 @@
-import type { Call, Condition, Constant, Operand } from './ast.ts'
+import type { Condition, Constant, FunctionCall, Operand } from './ast.ts'
 import { AqlFault } from './fault.ts'
 import { operator, path } from './paths.ts'
 import type { Reader } from './reader.ts'
@@ -79,12 +79,12 @@ const FUNCTIONS: Readonly<Record<string, readonly [least: number, most: number]>
 export function operand(reader: Reader): Operand {
   const constant = reader.constant()
   if (constant) return constant
-  if (reader.isSymbol('(', 1)) return call(reader)
+  if (reader.isSymbol('(', 1)) return functionCall(reader)
   if (!reader.isName()) reader.fail('a path, a value or a function')
   return path(reader)
 }
 
-function call(reader: Reader): Call {
+function functionCall(reader: Reader): FunctionCall {
   const { kind, text, at } = reader.peek()
   const name = text.toUpperCase()
   if (name === 'TERMINOLOGY') refuseTerminology(reader)

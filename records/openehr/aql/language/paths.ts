@@ -1,4 +1,4 @@
-import type { Code, Constant, Operator, Part, Path, Predicate } from './ast.ts'
+import type { Code, Constant, Operator, Path, PathStep, Predicate } from './ast.ts'
 import { AqlFault } from './fault.ts'
 import type { Reader } from './reader.ts'
 
@@ -30,8 +30,8 @@ export function path(reader: Reader): Path {
 }
 
 /** The steps behind a variable, or within a predicate. */
-function partsOf(reader: Reader): Part[] {
-  const parts: Part[] = []
+function partsOf(reader: Reader): PathStep[] {
+  const parts: PathStep[] = []
   do {
     const { kind, text } = reader.peek()
     // Attributes may be called as words of the language are: `order`, `limit`.

@@ -4,7 +4,7 @@ import { type Caller, permitted } from '../../../store/documents/caller.ts'
 import { documentsOf } from '../../../store/documents/database.ts'
 import type { ParseDocument } from '../../../store/documents/parse-format.ts'
 import { SYSTEM_ID } from '../../composition-record.ts'
-import { shownStatus, statusIdOf, statusIn, usualStatus } from '../../ehr-status/ehr-status.ts'
+import { statusIdOf, statusIn, statusInResponse, usualStatus } from '../../ehr-status/ehr-status.ts'
 import { EhrStatus } from '../../ehr-status-record.ts'
 import type { RmObject } from '../../rm/canonical.ts'
 import type { Document } from '../evaluation/forest.ts'
@@ -88,7 +88,7 @@ export class EhrsRead {
     const unnamed = this.#unnamed?.has(id) ?? false
     const of = (version: ParseDocument) => {
       const object = version.json === undefined ? usualStatus(String(subjectId)) : statusIn(version)
-      return shownStatus(object, { id: now._id, version: version.version, unnamed })
+      return statusInResponse(object, { id: now._id, version: version.version, unnamed })
     }
     const { versions, audited } = this.#plan
     const status = of(now)

@@ -57,10 +57,10 @@ export const isLetIn = (plan: Plan, kind: MeasurementKind): boolean =>
 const MOST_HELD = 20_000
 
 /** Those of some EHRs. @throws DeadlineExceeded when they are more than can be looked at together */
-export async function measuredByEhr(...asked: Parameters<typeof measured>): Promise<Map<string, Document[]>> {
+export async function measuredByEhr(...args: Parameters<typeof measured>): Promise<Map<string, Document[]>> {
   const held = new Map<string, Document[]>()
   let count = 0
-  for await (const { ehrId, documents } of measured(...asked)) {
+  for await (const { ehrId, documents } of measured(...args)) {
     count += documents.length
     if (count > MOST_HELD)
       throw new ServiceError('DeadlineExceeded', {
@@ -91,12 +91,12 @@ async function documentsIn(
  * @returns true: nothing; false: none of the kind fits
  */
 function left(filter: Filter, known: Readonly<Record<string, string | readonly string[]>>): Filter | boolean {
-  const parts = Object.entries(filter).map(([name, asked]): Filter | boolean => {
-    if (name === '$and') return every((asked as Filter[]).map((one) => left(one, known)))
-    if (name === '$or') return some((asked as Filter[]).map((one) => left(one, known)))
+  const parts = Object.entries(filter).map(([name, condition]): Filter | boolean => {
+    if (name === '$and') return every((condition as Filter[]).map((one) => left(one, known)))
+    if (name === '$or') return some((condition as Filter[]).map((one) => left(one, known)))
     const values = known[name]
-    if (values === undefined) return { [name]: asked }
-    const wanted = typeof asked === 'string' ? [asked] : (asked as { $in: string[] }).$in
+    if (values === undefined) return { [name]: condition }
+    const wanted = typeof condition === 'string' ? [condition] : (condition as { $in: string[] }).$in
     return wanted.some((one) => [values].flat().includes(one))
   })
   return every(parts)

@@ -3,7 +3,7 @@ import { numberIn, type Term, textIn } from './terms.ts'
 type Result = string | number | boolean | undefined
 
 /** What is joined to a text. */
-const written = (term: Term): string | undefined => {
+const textOf = (term: Term): string | undefined => {
   const found = textIn(term) ?? numberIn(term)
   return found === undefined ? undefined : String(found)
 }
@@ -36,7 +36,7 @@ function substring(text: Term, from: Term, length: Term | undefined): Result {
 }
 
 const join = (separator: string, terms: readonly Term[]): Result =>
-  terms.flatMap((term) => written(term) ?? []).join(separator)
+  terms.flatMap((term) => textOf(term) ?? []).join(separator)
 
 /** What a function makes of its arguments at this moment; undefined: nothing, as of what is missing. */
 export function applied(name: string, terms: readonly Term[], now: Date): Result {

@@ -5,10 +5,10 @@ import { CLASS_NAMES, type ClassName, classKind } from '../../../../records/kind
 import { classForm, fieldForm } from '../../../../schemas/forms/class-form.ts'
 import { namesOf, toPath } from '../../../../schemas/forms/fields.ts'
 
-type Shown = Record<string, unknown>
+type Json = Record<string, unknown>
 
 /** The days and moments of an example as the path family shows them. */
-const isoTexts = (name: ClassName, values: Shown): Shown => {
+const isoTexts = (name: ClassName, values: Json): Json => {
   const { fields } = classKind(name)
   const texts = Object.entries(fieldForm(fields, values)).map(([field, value]) => {
     const format = fields[field]?.format
@@ -19,21 +19,20 @@ const isoTexts = (name: ClassName, values: Shown): Shown => {
 }
 
 /** What a client creates of a kind: its schema's example, days and moments as ISO texts, without the place. */
-function exampleValues(name: ClassName): Shown {
+function exampleValues(name: ClassName): Json {
   const { place, create } = classKind(name)
-  const example = Object.entries(exampleOf(create) as Shown).filter(([field]) => !(field in place))
+  const example = Object.entries(exampleOf(create) as Json).filter(([field]) => !(field in place))
   return isoTexts(name, Object.fromEntries(example))
 }
 
 /** That as the path family's client writes it. */
-export const exampleBody = (name: ClassName): Shown => toPath(classKind(name).fields)(exampleValues(name))
+export const exampleBody = (name: ClassName): Json => toPath(classKind(name).fields)(exampleValues(name))
 
 /** The same as the class family's client writes it. */
-export const exampleObject = (name: ClassName): Shown =>
-  classForm(classKind(name).fields, exampleValues(name))
+export const exampleObject = (name: ClassName): Json => classForm(classKind(name).fields, exampleValues(name))
 
 /** The same, as it is said of another one of those of which an EHR has each once. */
-export function unlike(name: ClassName, values: Shown): Shown {
+export function unlike(name: ClassName, values: Json): Json {
   const { known } = classKind(name)
   const own = (known?.by ?? []).filter((field) => field in values)
   return { ...values, ...Object.fromEntries(own.map((field) => [field, `${values[field]} ${++others}`])) }
@@ -41,7 +40,7 @@ export function unlike(name: ClassName, values: Shown): Shown {
 let others = 0
 
 /** A change of one text; undefined for a kind that has none. */
-export function exampleChange(name: ClassName): Shown | undefined {
+export function exampleChange(name: ClassName): Json | undefined {
   const { fields, known } = classKind(name)
   const fixed = [...namesOf(fields, 'fixed', 'closing', 'derived', 'internal'), ...(known?.by ?? [])]
   const text = Object.keys(fields).find(
@@ -51,7 +50,7 @@ export function exampleChange(name: ClassName): Shown | undefined {
 }
 
 /** The ids by which an object of the class says where it belongs. */
-export const placeOf = (name: ClassName, ids: object): Shown =>
+export const placeOf = (name: ClassName, ids: object): Json =>
   Object.fromEntries(
     Object.keys(classKind(name).place).map((field) => [field, (ids as Record<string, string>)[field]]),
   )
@@ -67,7 +66,7 @@ export function addition(name: ClassName): Operation | undefined {
 /** A path template with ids, and what a record is put under, filled in. */
 export const pathIn = (path: string, values: object): string =>
   path.replace(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String((values as Shown)[name === 'careplanId' ? 'carePlanId' : name])),
+    encodeURIComponent(String((values as Json)[name === 'careplanId' ? 'carePlanId' : name])),
   )
 
 /** Where one record is that was added there: what it is put under is its own path. */

@@ -6,7 +6,11 @@ import { parseQuery } from '../../../../records/openehr/aql/language/parser.ts'
 import { Queries } from '../../../../records/openehr/aql/queries.ts'
 import { Composition } from '../../../../records/openehr/composition-record.ts'
 import { objectOf } from '../../../../records/openehr/compositions/compositions.ts'
-import { shownStatus, statusIdOf, usualStatus } from '../../../../records/openehr/ehr-status/ehr-status.ts'
+import {
+  statusIdOf,
+  statusInResponse,
+  usualStatus,
+} from '../../../../records/openehr/ehr-status/ehr-status.ts'
 import type { RmObject } from '../../../../records/openehr/rm/canonical.ts'
 import { Store } from '../../../../records/store/store.ts'
 import { isFullSize, sized } from '../../../harness/size.ts'
@@ -235,7 +239,7 @@ describe('AQL, planned and plainly evaluated', () => {
     await opened.db
       .collection<{ _id: string; subjectId: string }>('Ehr')
       .insertOne({ _id: id, subjectId: id, ...meta })
-    const status = shownStatus(usualStatus(id), { id: statusIdOf(id), version: 1, unnamed: false })
+    const status = statusInResponse(usualStatus(id), { id: statusIdOf(id), version: 1, unnamed: false })
     const made = { object: { _type: 'EHR', ehr_id: { _type: 'HIER_OBJECT_ID', value: id } }, roots: [status] }
     ehrs.push(made)
     return made

@@ -3,8 +3,8 @@ import type {
   Condition,
   Containment,
   Operand,
-  Part,
   Path,
+  PathStep,
   Predicate,
   Query,
 } from '../../../../records/openehr/aql/language/ast.ts'
@@ -40,7 +40,7 @@ export function plainRows({ from, where, columns }: Query, ehrs: readonly PlainE
         .filter((row) => where === undefined || truth(where, row, named(bound)) === true)
         .map((row) =>
           JSON.stringify(
-            columns.map(({ expression }) => shown(termOf(expression as Operand, row, named(bound)).value)),
+            columns.map(({ expression }) => jsonOf(termOf(expression as Operand, row, named(bound)).value)),
           ),
         ),
     )
@@ -48,7 +48,7 @@ export function plainRows({ from, where, columns }: Query, ehrs: readonly PlainE
 }
 
 /** An EHR is shown without what lies in it. */
-function shown(value: unknown): unknown {
+function jsonOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value ?? null
   const { '': _, ...rest } = value as Record<string, unknown>
   return Array.isArray(value) ? value : rest
@@ -102,17 +102,17 @@ function product(lists: Bound[][], isEmptyNothing = false): Bound[] {
   )
 }
 
-const written = (part: unknown): string =>
+const literal = (part: unknown): string =>
   JSON.stringify(part, (name, value) => (name === 'at' ? undefined : value))
 
 /** The beginnings of a path, each by how it is written. */
 const beginnings = ({
   variable,
   parts,
-}: Path): { key: string; before: string; part: Part; variable: string }[] =>
+}: Path): { key: string; before: string; part: PathStep; variable: string }[] =>
   parts.map((part, i) => ({
-    key: written([variable, parts.slice(0, i + 1)]),
-    before: written([variable, parts.slice(0, i)]),
+    key: literal([variable, parts.slice(0, i + 1)]),
+    before: literal([variable, parts.slice(0, i)]),
     part,
     variable,
   }))
@@ -133,13 +133,13 @@ function steps(paths: readonly Path[], variables: ReadonlyMap<string, RmObject>)
   return rows
 }
 
-function members(holder: unknown, { attribute, predicate }: Part): unknown[] {
+function members(holder: unknown, { attribute, predicate }: PathStep): unknown[] {
   const value = (holder as Record<string, unknown> | undefined)?.[attribute]
   const all = value === undefined ? [] : Array.isArray(value) ? value : [value]
   return predicate ? all.filter((one) => typeof one === 'object' && accepts(predicate, one as RmObject)) : all
 }
 
-const reached = (object: unknown, parts: readonly Part[]): Term[] =>
+const reached = (object: unknown, parts: readonly PathStep[]): Term[] =>
   parts.reduce<Term[]>(
     (terms, part) =>
       terms.flatMap(({ value }) =>
@@ -174,7 +174,7 @@ function termOf(operand: Operand, row: Steps, variables: ReadonlyMap<string, RmO
   if (operand.kind === 'literal') return { value: operand.value }
   if (operand.kind !== 'path') return { value: undefined }
   if (operand.parts.length === 0) return { value: variables.get(operand.variable) }
-  return row.get(written([operand.variable, operand.parts])) ?? { value: undefined }
+  return row.get(literal([operand.variable, operand.parts])) ?? { value: undefined }
 }
 
 function truth(
@@ -201,7 +201,7 @@ function truth(
       const { variable, parts } = condition.path
       const known = beginnings(condition.path).findLastIndex(({ key }) => row.has(key))
       const from =
-        known < 0 ? variables.get(variable) : row.get(written([variable, parts.slice(0, known + 1)]))?.value
+        known < 0 ? variables.get(variable) : row.get(literal([variable, parts.slice(0, known + 1)]))?.value
       return reached(from, parts.slice(known + 1)).some((term) => term.value !== undefined)
     }
     case 'comparison':

@@ -6,7 +6,7 @@ import type { Getter, Joins, Row } from './joins.ts'
 import { constantOf } from './predicates.ts'
 
 /** A condition on rows, and how many steps have to be taken before it can be judged. */
-export interface Judged {
+export interface ConditionCheck {
   of(row: Row): Truth
   needs: number
 }
@@ -38,7 +38,7 @@ export function conjuncts(condition: Condition | undefined): Condition[] {
 }
 
 /** Takes the steps of all paths but those that are only asked whether they exist. */
-export function prepare(condition: Condition, joins: Joins, now: Date): () => Judged {
+export function prepare(condition: Condition, joins: Joins, now: Date): () => ConditionCheck {
   switch (condition.kind) {
     case 'and':
     case 'or':
@@ -71,21 +71,21 @@ function joined(
   { kind, terms }: Extract<Condition, { kind: 'and' | 'or' }>,
   joins: Joins,
   now: Date,
-): () => Judged {
+): () => ConditionCheck {
   const prepared = terms.map((term) => prepare(term, joins, now))
   const decisive = kind === 'or'
   return () => {
-    const judged = prepared.map((one) => one())
+    const checks = prepared.map((one) => one())
     const of = (row: Row): Truth => {
       let unknown = false
-      for (const one of judged) {
+      for (const one of checks) {
         const truth = one.of(row)
         if (truth === decisive) return decisive
         if (truth === undefined) unknown = true
       }
       return unknown ? undefined : !decisive
     }
-    return { of, needs: Math.max(...judged.map(({ needs }) => needs)) }
+    return { of, needs: Math.max(...checks.map(({ needs }) => needs)) }
   }
 }
 
@@ -93,7 +93,7 @@ function like(
   { left, pattern }: Extract<Condition, { kind: 'like' }>,
   joins: Joins,
   now: Date,
-): () => Judged {
+): () => ConditionCheck {
   const operand = getter(left, joins, now)
   const fits = likePattern(String(constantOf(pattern)))
   const of = (row: Row): Truth => {
@@ -107,7 +107,7 @@ function matches(
   { left, values }: Extract<Condition, { kind: 'matches' }>,
   joins: Joins,
   now: Date,
-): () => Judged {
+): () => ConditionCheck {
   const operand = getter(left, joins, now)
   const terms = values.map((value) => ({ value: constantOf(value) }))
   const of = (row: Row): Truth => {
