@@ -43,6 +43,16 @@ describe('the tour of the README', function suite() {
     assert.match(stdout, /"stats":\{"min":124,"max":185,"mean":136.7143,"last":\{"x":\d+,"y":124\}\}/)
     assert.match(stdout, /"systolic_blood_pressure":\{"value":185,"unit":"mmHg"\}/)
     assert.match(stdout, /"systolic":172,[^{}]*"compositionId":"[0-9a-f-]{36}"/)
+    assert.match(stdout, /"type":"steps","name":"Steps"/)
+    assert.match(stdout, /"stored":7,"known":0,"refused":0/)
+    assert.match(
+      stdout,
+      /"count":5,"min":4210,"max":8214,"mean":6173.8,"last":7020\}/,
+    )
+    assert.match(stdout, /"id":"steps.value"/)
+    assert.match(stdout, /"eventType":"fall"/)
+    assert.match(stdout, /"text":"Is this enough\?"/)
+    assert.match(stdout, /"title":"My steps",[^{}]*\{[^{}]*\},[^{}]*"unread":1/)
     assert.match(stdout, /"rows":\[\["\w{10}::hrs.local::1",185\],\s*\["[0-9a-f-]{36}::hrs.local::1",172\]\]/)
   })
 
