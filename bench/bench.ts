@@ -28,6 +28,10 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     about: 'care plans against a bare Express and a bare Parse Server, with ever more items',
     run: async ({ items }) => (await import('./clinical.ts')).clinical(items),
   },
+  data: {
+    about: 'a user’s own data and chat against a bare Express: batches, a list, posts, a topic',
+    run: async () => (await import('./user-data/own-data.ts')).ownData(),
+  },
   measurements: {
     about:
       'measurements by both families against a bare Express and a bare Parse Server, with ever more of them',

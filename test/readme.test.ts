@@ -45,10 +45,7 @@ describe('the tour of the README', function suite() {
     assert.match(stdout, /"systolic":172,[^{}]*"compositionId":"[0-9a-f-]{36}"/)
     assert.match(stdout, /"type":"steps","name":"Steps"/)
     assert.match(stdout, /"stored":7,"known":0,"refused":0/)
-    assert.match(
-      stdout,
-      /"count":5,"min":4210,"max":8214,"mean":6173.8,"last":7020\}/,
-    )
+    assert.match(stdout, /"count":5,"min":4210,"max":8214,"mean":6173.8,"last":7020\}/)
     assert.match(stdout, /"id":"steps.value"/)
     assert.match(stdout, /"eventType":"fall"/)
     assert.match(stdout, /"text":"Is this enough\?"/)

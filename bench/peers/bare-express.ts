@@ -20,6 +20,12 @@ const goals = collection('Goal')
 const tasks = collection('Task')
 const pressures = collection('BloodPressure')
 await pressures.createIndex({ ehrId: 1, timestamp: -1 })
+const measurements = collection('Measurement')
+const topics = collection('ChatTopic')
+const messages = collection('ChatMessage')
+const marks = collection('chat.read')
+await measurements.createIndex({ owner: 1, timestamp: -1 })
+await messages.createIndex({ topicId: 1, createdAt: 1 })
 await goals.createIndex({ carePlanId: 1 })
 await tasks.createIndex({ carePlanId: 1 })
 await tasks.createIndex({ ehrId: 1, status: 1, dueDate: 1 })
@@ -122,5 +128,58 @@ app.put('/med/:id/:ehrId/careplan/:plan', requireToken, async ({ params, body },
   )
   if (found) response.json(await whole(found, id))
   else response.status(404).end()
+})
+app.get('/data/:id/measurement', requireToken, async ({ params: { id }, query: { limit } }, response) => {
+  const found = measurements.find({ owner: id, _rperm: id }).sort({ timestamp: -1 })
+  response.json(await found.limit(Number(limit)).toArray())
+})
+app.post(
+  '/data/:id/measurement',
+  requireToken,
+  async ({ params: { id = '' }, body: { items } }, response) => {
+    const measured = items.map((item: Document) => ({
+      ...{ ...item, _id: crypto.randomUUID(), owner: id, version: 1, _rperm: [id], _wperm: [id] },
+      timestamp: new Date(item.timestamp),
+    }))
+    await measurements.insertMany(measured)
+    response.json({})
+  },
+)
+app.post('/talk', async ({ body: { id } }, response) => {
+  const [planId, topicId] = [crypto.randomUUID(), crypto.randomUUID()]
+  await plans.insertOne({ _id: planId, _rperm: [id], _wperm: [id] })
+  await topics.insertOne({ _id: topicId, carePlanId: planId, createdBy: id, lastMessageAt: new Date() })
+  response.json({ planId, topicId })
+})
+/** The topic of a plan, for those who may read the plan. */
+async function topicOf({ id, plan = '', topic = '' }: Record<string, string>): Promise<Document | null> {
+  if (!(await plans.findOne({ _id: plan, _rperm: id }))) return null
+  return topics.findOne({ _id: topic, carePlanId: plan })
+}
+app.post('/chat/:id/:plan/:topic', requireToken, async ({ params, body: { text } }, response) => {
+  const { id, topic: topicId = '' } = params as Record<string, string>
+  const topic = await topicOf(params as Record<string, string>)
+  if (!topic || topic.closed) return void response.status(404).end()
+  const createdAt = new Date()
+  const message = { _id: crypto.randomUUID(), topicId, text, createdBy: id, createdAt, version: 1 }
+  await messages.insertOne(message)
+  await topics.updateOne({ _id: topicId }, { $max: { lastMessageAt: createdAt } })
+  response.status(201).json(message)
+})
+app.get('/chat/:id/:plan/:topic', requireToken, async ({ params, query: { limit } }, response) => {
+  const { id = '', topic: topicId = '' } = params as Record<string, string>
+  const topic = await topicOf(params as Record<string, string>)
+  if (!topic) return void response.status(404).end()
+  const newest = messages.find({ topicId }).sort({ createdAt: -1 }).limit(Number(limit)).toArray()
+  const mark = await marks.findOne({ _id: `${topicId}/${id}` })
+  const others = { topicId, createdAt: { $gt: mark?.readTo ?? new Date(0) }, createdBy: { $ne: id } }
+  const unread = await messages.countDocuments(others, { limit: 100 })
+  const items = (await newest).reverse()
+  const authors = persons.find({ _id: { $in: [...new Set(items.map(({ createdBy }) => createdBy))] } })
+  const names = new Map((await authors.toArray()).map(({ _id, name }) => [_id, name]))
+  response.json({
+    ...{ ...topic, unread },
+    items: items.map((one) => ({ ...one, author: { mvUid: one.createdBy, name: names.get(one.createdBy) } })),
+  })
 })
 app.listen(Number(process.env.PORT), '127.0.0.1')

@@ -75,11 +75,12 @@ export class UserData {
     const [only] = ehrs
     const typed = type !== undefined && { [what === 'measurements' ? 'dataType' : 'eventType']: type }
     const where = {
-      ...(ehrs.length === 1 && { ehrId: only }),
+      ...(ehrs.length === 1 ? { ehrId: only } : carePlanId !== undefined && { ehrId: { in: ehrs } }),
       ...{ ...typed, carePlanId, timestamp: { from, to } },
       ...(device !== undefined && { deviceSerial: device }),
     }
-    const either = ehrs.length === 1 ? undefined : ehrs.map((ehrId) => ({ ehrId }))
+    const either =
+      ehrs.length === 1 || carePlanId !== undefined ? undefined : ehrs.map((ehrId) => ({ ehrId }))
     const name = carePlanId !== undefined ? 'ofPlan' : type === undefined ? 'ofEhr' : 'ofType'
     return store.list(caller, name, { where, either, ...page } as PageQuery<never>)
   }
