@@ -63,7 +63,7 @@ async function byHand(engineUri: string): Promise<TalkingSide> {
   for (let i = 0; i < MESSAGES; i++) await post(side, topic, { text })
   const data = `/data/${side.userId}/measurement`
   const items = Array.from({ length: BATCH }, (_, i) => steps(planId ?? '', i))
-  await post(side, data, { items })
+  for (let i = 0; i < BATCH; i += 100) await post(side, data, { items: items.slice(i, i + 100) })
   return { ...side, data, topic }
 }
 

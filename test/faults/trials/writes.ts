@@ -110,13 +110,6 @@ const pressure: Part = {
 }
 
 const planned = [ehr, plan]
-const chat = ({ carePlanId, recordId }: Place, one = false) =>
-  `/chat/careplan/${carePlanId}${one ? `/${recordId}` : ''}`
-const topic: Part = {
-  make: (place) => post(chat(place), { title: 'A topic', text: 'A question' }),
-  id: 'recordId',
-}
-const message: Part = { make: (place) => post(chat(place, true), { text: 'An answer' }) }
 const thresholds: Part = {
   make: (place) =>
     put(`/ehr/${place.ehrId}/careplan/${place.carePlanId}/thresholds`, { bloodpressure: 'esc2018' }),
@@ -216,13 +209,6 @@ const pathFamily: Write[] = [
     ask: (place) => post(ofPlan(place, '/settings'), { colour: 'red' }),
   },
   part('save thresholds', planned, thresholds),
-  part('start a chat topic', planned, topic),
-  part('add a chat message', [...planned, topic], message),
-  {
-    name: 'close a chat topic',
-    given: [...planned, topic],
-    ask: (place) => post(`${chat(place, true)}/close`),
-  },
   part('store a composition', watched, composition),
   {
     name: 'replace a composition',
