@@ -2,7 +2,7 @@ import cors from 'cors'
 import express, { type Request, type Response, type Router } from 'express'
 import type { Db } from 'mongodb'
 import { counted } from '../records/limits/rate-limits.ts'
-import { ServiceError } from '../schemas/errors.ts'
+import { errorCode, ServiceError } from '../schemas/errors.ts'
 import { documentation } from './documentation/docs.ts'
 import { openApi } from './documentation/openapi.ts'
 import { idempotency } from './limits/idempotency.ts'
@@ -18,7 +18,7 @@ export interface PathApiOptions extends Omit<Frame, 'once'> {
   /** Keeps answers to repeatable requests. */
   db: Db
   /** Where it tells what nobody foresaw; a pino logger fits. */
-  log: { error(facts: object, message: string): void }
+  log: Record<'error' | 'warn', (facts: object, message: string) => void>
   /** Browser origins that may call; ours need not be among them. */
   corsOrigins: readonly string[]
   /** The service's version, for the documentation. */
@@ -50,7 +50,10 @@ export async function createPathApi(options: PathApiOptions): Promise<Router> {
     response.setHeader('cache-control', 'no-store')
     const refuse = (thrown: unknown) => {
       const error = toServiceError(thrown)
-      if (error.status >= 500) log.error({ err: error.cause ?? error, requestId }, error.title)
+      response.locals.refusal = errorCode(error.error)
+      // A database that is away shows in the readiness and in the figures.
+      if (error.status >= 500)
+        log[error.status === 503 ? 'warn' : 'error']({ err: error.cause ?? error, requestId }, error.title)
       return problem(error, request.path, requestId)
     }
     const rendered = await spend('address', counted(request.ip ?? ''), response)

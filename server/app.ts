@@ -29,7 +29,7 @@ export async function createApp(parts: AppParts): Promise<Express> {
   app.disable('x-powered-by')
   app.set('trust proxy', config.trustProxy)
 
-  app.use(observe(log, metrics))
+  app.use(observe(log, metrics, config.accessLog === 'on'))
   app.use(refuseLiveQueries)
   app.use(headers(parts))
   const serveClasses = classFamily(parse, { trustProxy: config.trustProxy, open: config.open, log, spend })

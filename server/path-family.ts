@@ -12,11 +12,13 @@ import type { Connection } from './database/connection.ts'
 import { type MailQueue, sendMailBy } from './mail/queue.ts'
 import type { RecordServices } from './records.ts'
 import type { Log } from './telemetry/log.ts'
+import type { Metrics } from './telemetry/metrics.ts'
 
 export interface PathFamilyParts {
   config: Config
   publicUrl: string
   log: Log
+  metrics: Metrics
   database: Connection
   mails: MailQueue
   records: RecordServices['records']

@@ -52,6 +52,7 @@ import type { Config } from './config/config.ts'
 import type { Connection } from './database/connection.ts'
 import { jsonFilesIn } from './json-files.ts'
 import type { Log } from './telemetry/log.ts'
+import { createMetrics, observeAudit } from './telemetry/metrics.ts'
 
 export interface RecordServices {
   records: Records
@@ -89,10 +90,11 @@ export async function openRecords(
   config: Pick<Config, 'auditKey' | 'auditDays' | 'carePlanTemplates' | 'textPacks'>,
   log: Log,
   sendMail: SendMail,
+  metrics = createMetrics(),
 ): Promise<RecordServices> {
   const clock = () => new Date()
   const onFault = (err: unknown) => log.error({ err }, 'The audit’s chain heads could not be signed')
-  const audit = await openAudit({ db, key: config.auditKey, clock, onFault })
+  const audit = observeAudit(await openAudit({ db, key: config.auditKey, clock, onFault }), db, metrics)
   const oldEntries = removeOldEntries(db, config, log)
   const records: Records = {
     ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals(), underWay },

@@ -13,6 +13,7 @@ import { startParse } from '../cloud/parse-server/start.ts'
 import { registerFunctions, registerTriggers } from '../cloud/register.ts'
 import { mailboxOf } from '../records/accounts/user/user.ts'
 import { startUpkeep } from '../records/ehrs/upkeep.ts'
+import { languageOf } from '../records/profiles/person/language.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { linksOf } from './accounts/links.ts'
 import type { OpenAccounts } from './accounts/open-accounts.ts'
@@ -29,7 +30,7 @@ import { createTransport } from './mail/transport.ts'
 import { openPathFamily } from './path-family.ts'
 import { openRecords } from './records.ts'
 import { createLog, type Log } from './telemetry/log.ts'
-import { createMetrics, type Metrics } from './telemetry/metrics.ts'
+import { createMetrics, type Metrics, observeFigure } from './telemetry/metrics.ts'
 import { refuseUnreadable } from './unreadable.ts'
 
 interface Parts {
@@ -52,6 +53,12 @@ export interface Service extends Parts {
   stop(): Promise<void>
 }
 
+interface State {
+  draining: boolean
+  /** A command, which may share the embedded database with the service. */
+  beside?: boolean
+}
+
 type OnStop = (close: () => Promise<void> | void) => void
 
 const drainMs = 10_000
@@ -61,7 +68,7 @@ const keepAliveMs = 65_000
 /** Starts the service: at most one per process, since Parse Server allows one. Stops what it began when it fails. */
 export function startService(config: Config): Promise<Service> {
   return stoppable(async (onStop) => {
-    const state = { draining: false }
+    const state: State = { draining: false }
     const parts = await open(config, onStop, state)
     const server = await listen(parts.app, config)
     onStop(() => {
@@ -74,7 +81,7 @@ export function startService(config: Config): Promise<Service> {
 
 /** All of the service but its port: for commands, which work on the same data by the same rules, also while it runs. */
 export const openService = (config: Config): Promise<Service> =>
-  stoppable((onStop) => open(config, onStop, { draining: false }, true))
+  stoppable((onStop) => open(config, onStop, { draining: false, beside: true }))
 
 async function stoppable(start: (onStop: OnStop) => Promise<Parts>): Promise<Service> {
   const closers: Array<() => Promise<void> | void> = []
@@ -89,12 +96,7 @@ async function stoppable(start: (onStop: OnStop) => Promise<Parts>): Promise<Ser
   }
 }
 
-async function open(
-  config: Config,
-  onStop: OnStop,
-  state: { draining: boolean },
-  beside = false,
-): Promise<Parts> {
+async function open(config: Config, onStop: OnStop, state: State): Promise<Parts> {
   const publicUrl = config.publicUrl ?? `http://${config.host}:${config.port}`
   const log = createLog(config)
   const metrics = createMetrics()
@@ -102,30 +104,28 @@ async function open(
 
   // Half a second of loading, done while the database starts; a fault shows where the modules are used.
   loadParseServer().catch(() => {})
-  const engine = await openDatabase(config, beside)
+  const engine = await openDatabase(config, state.beside)
   onStop(() => engine.close())
   const database = await openConnection(engine.uri, metrics, config.instances === 'several')
   onStop(() => database.close())
   const { client, db } = database
   onStop(watchAbandoned(config, client, log))
+  observeFigure(metrics, databaseSize, () => engine.size(db))
 
   const spend = await configuredRateLimits(db, config)
   const mails = await openMailQueue(db, {
     ...{ transport: createTransport(config, log), spend, log, metrics },
-    mailboxOf: (mvUid) => mailboxOf(db, mvUid),
+    ...readersIn(db),
   })
   onStop(() => mails.close())
-  const { records, services, close } = await openRecords(database, config, log, sendMailBy(mails))
+  const { records, services, close } = await openRecords(database, config, log, sendMailBy(mails), metrics)
   onStop(close)
   // They stand on Parse Server's passwords and sessions: there is no answer before they are opened.
   let accountAnswers: RequestHandler = (_req, _res, next) => next()
   const parse = await startParse(config, publicUrl, database, log, {
     ...classFamilyParts(config, records, database),
     emailAdapter: parseMailAdapter(mails, config.open ? undefined : linksOf(publicUrl), log),
-    gate: createGate({
-      ...{ open: config.open, records, spend },
-      accounts: (...request) => accountAnswers(...request),
-    }),
+    gate: createGate({ open: config.open, records, spend, accounts: (...all) => accountAnswers(...all) }),
   })
   if (!config.open) {
     const onFault = (err: unknown) => log.error({ err }, 'The upkeep of the records failed')
@@ -134,7 +134,7 @@ async function open(
   }
 
   const draining = () => state.draining
-  const parts = { config, publicUrl, log, database, mails, records, services, spend, draining }
+  const parts = { config, publicUrl, log, metrics, database, mails, records, services, spend, draining }
   const pathFamily = await openPathFamily(parts)
   onStop(() => pathFamily.close())
   const { accounts } = pathFamily
@@ -146,6 +146,14 @@ async function open(
   const { place, lost: databaseLost } = engine
   return { url: publicUrl, place, app, client, db, log, databaseLost, ...(accounts ? { accounts } : {}) }
 }
+
+const databaseSize = { name: 'database_size_bytes', help: 'Bytes that the database takes on its disk' }
+
+/** Where mails to users go, and in which language. */
+const readersIn = (db: Db) => ({
+  mailboxOf: (mvUid: string) => mailboxOf(db, mvUid),
+  languageOf: (email: string) => languageOf(db, { email }),
+})
 
 /** The embedded engine hears when a process dies, another server may not. */
 function watchAbandoned({ mongodbUri }: Config, client: MongoClient, log: Log): () => Promise<void> {

@@ -17,6 +17,7 @@ const page = `<!doctype html>
 <title>Health Record Service</title>
 <link rel="icon" href="/docs/favicon-32x32.png">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<link rel="stylesheet" href="/docs/readable.css">
 </head>
 <body>
 <div id="docs"></div>
@@ -34,11 +35,34 @@ const start = `SwaggerUIBundle({
   filter: true,
   tryItOutEnabled: true,
   validatorUrl: null,
+  // A token that has been entered is there after a reload, too.
+  persistAuthorization: true,
 })
+`
+
+/** What Swagger UI leaves out for those who do not see the page, or not well. */
+const mending = `const docs = document.getElementById('docs')
+const regions = { '.information-container': 'About', '.scheme-container': 'Server', '.filter-container': 'Filter' }
+new MutationObserver(() => {
+  document.getElementById('servers')?.setAttribute('aria-label', 'Server')
+  for (const heading of docs.querySelectorAll('h3.opblock-tag, section.models > h4'))
+    heading.setAttribute('aria-level', '2')
+  for (const [selector, label] of Object.entries(regions))
+    for (const part of docs.querySelectorAll(selector)) {
+      part.setAttribute('role', 'region')
+      part.setAttribute('aria-label', label)
+    }
+}).observe(docs, { childList: true, subtree: true })
+`
+const readable = `.swagger-ui .info .title small{background:#4a505c}
+.swagger-ui .info .title small.version-stamp{background:#3b6600}
+.swagger-ui .info .url,.swagger-ui .info .link,.swagger-ui .info a{color:#0b4f94}
+.swagger-ui .btn.authorize{color:#1c6b45;border-color:#1c6b45}.swagger-ui .btn.authorize svg{fill:#1c6b45}
 `
 
 const assetTypes: Readonly<Record<string, string>> = {
   'start.js': 'text/javascript',
+  'readable.css': 'text/css',
   'swagger-ui-bundle.js': 'text/javascript',
   'swagger-ui.css': 'text/css',
   'favicon-32x32.png': 'image/png',
@@ -80,7 +104,8 @@ export function documentation(openApi: () => object): Operation[] {
       handle: ({ params: { asset } }) => {
         const type = Object.hasOwn(assetTypes, asset) ? assetTypes[asset] : undefined
         if (type === undefined) throw new ServiceError('NotFound')
-        if (asset === 'start.js') return revalidated(start, type)
+        if (asset === 'start.js') return revalidated(mending + start, type)
+        if (asset === 'readable.css') return revalidated(readable, type)
         const headers = { 'content-type': type, 'cache-control': 'public, max-age=3600' }
         return answer(createReadStream(join(folder, asset)), { headers })
       },

@@ -1,5 +1,6 @@
 import type { Expected } from '../../records/store/decisions.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
+import type { Language } from '../../schemas/code-lists.ts'
 import type { Access, Principal } from './access.ts'
 import type { Services } from './services.ts'
 
@@ -15,6 +16,8 @@ interface RequestFacts<A extends Access> {
   /** The client's address, as `trust proxy` sees it. */
   address: string
   userAgent: string
+  /** Of the languages of the pages and mails the one that the client likes best. */
+  language: Language
   /** Of the media types of the answer the one that the client likes best. */
   accepted: string
   /** The versions that the client accepts to overwrite, as `If-Match` names them; the store compares and sets. */

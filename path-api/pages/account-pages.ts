@@ -4,8 +4,7 @@ import type { Language } from '../../schemas/code-lists.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { form } from '../answer/media.ts'
 import { operation } from '../operation/operation.ts'
-import type { Terms } from '../operation/services.ts'
-import { html, languageOf, markup, type PageText, page, words } from './page.ts'
+import { html, markup, type PageText, page, type View, viewOf, words } from './page.ts'
 
 const source = 'the pages that mailed links lead to'
 
@@ -45,8 +44,11 @@ export const accountPages = [
     path: '/auth/account/register/activation',
     summary: 'Show the page that the activation link leads to',
     query: { token: linkToken, lang, terms },
-    handle: ({ query: { token, lang, terms: withTerms } }, { terms }) =>
-      activationPage(token, languageOf(lang), withTerms ? terms : undefined, []),
+    handle: async ({ query: { token, lang, terms } }, context) => {
+      const view = await viewOf(lang, context)
+      if (!(await context.registrations.isValid(token))) return notice(view, 'expired', 'expiredHelp')
+      return activationPage(token, view, terms, [])
+    },
   }),
   operation({
     ...about,
@@ -56,13 +58,13 @@ export const accountPages = [
     summary: 'Submit the page that the activation link leads to',
     body: form(Activation),
     guarded: () => undefined,
-    handle: async ({ body: { token, lang, termsAccepted } }, { registrations, terms }) => {
-      const language = languageOf(lang)
-      const failed = await registrations.activate(token, termsAccepted).then(() => undefined, refusal)
-      if (!failed) return notice(language, 'activated', 'activatedHelp')
-      if (failed.error === 'LinkExpired') return notice(language, 'expired', 'expiredHelp')
-      if (failed.error === 'Conflict') return notice(language, 'taken', 'takenHelp')
-      return activationPage(token, language, terms, faultsOf(failed, language))
+    handle: async ({ body: { token, lang, termsAccepted } }, context) => {
+      const view = await viewOf(lang, context)
+      const failed = await context.registrations.activate(token, termsAccepted).then(() => undefined, refusal)
+      if (!failed) return notice(view, 'activated', 'activatedHelp')
+      if (failed.error === 'LinkExpired') return notice(view, 'expired', 'expiredHelp')
+      if (failed.error === 'Conflict') return notice(view, 'taken', 'takenHelp')
+      return activationPage(token, view, true, faultsOf(failed, view.language))
     },
   }),
   operation({
@@ -72,8 +74,11 @@ export const accountPages = [
     path: '/auth/account/password/choice',
     summary: 'Show the page to choose a password',
     query: { token: linkToken, lang, terms },
-    handle: ({ query: { token, lang, terms: withTerms } }, { terms }) =>
-      choicePage(token, languageOf(lang), withTerms ? terms : undefined, []),
+    handle: async ({ query: { token, lang, terms } }, context) => {
+      const view = await viewOf(lang, context)
+      if (!(await context.passwords.isValid(token))) return notice(view, 'expired', 'expiredHelp')
+      return choicePage(token, view, terms, [])
+    },
   }),
   operation({
     ...about,
@@ -83,16 +88,14 @@ export const accountPages = [
     summary: 'Submit the page to choose a password',
     body: form(PasswordChoice),
     guarded: () => undefined,
-    handle: async ({ body }, { passwords, terms }) => {
-      const { token, lang, terms: withTerms, newPassword, termsAccepted } = body
-      const language = languageOf(lang)
-      const failed = await passwords
+    handle: async ({ body: { token, lang, terms, newPassword, termsAccepted } }, context) => {
+      const view = await viewOf(lang, context)
+      const failed = await context.passwords
         .chooseByToken(token, newPassword, termsAccepted)
         .then(() => undefined, refusal)
-      if (!failed) return notice(language, 'chosen', 'chosenHelp')
-      if (failed.error === 'LinkExpired') return notice(language, 'expired', 'expiredHelp')
-      const termsToShow = withTerms || isAboutTerms(failed) ? terms : undefined
-      return choicePage(token, language, termsToShow, faultsOf(failed, language))
+      if (!failed) return notice(view, 'chosen', 'chosenHelp')
+      if (failed.error === 'LinkExpired') return notice(view, 'expired', 'expiredHelp')
+      return choicePage(token, view, terms || isAboutTerms(failed), faultsOf(failed, view.language))
     },
   }),
   operation({
@@ -102,10 +105,10 @@ export const accountPages = [
     path: '/auth/terms',
     summary: 'Show which terms of service apply while TERMS_URL is not set',
     query: { lang },
-    handle: ({ query: { lang } }, { terms }) => {
-      const language = languageOf(lang)
-      const text = markup`<p>${words(language, 'termsUnknown')} ${terms.version}</p>`
-      return page(language, 'termsOfService', text)
+    handle: async ({ query: { lang } }, context) => {
+      const { language } = await viewOf(lang, context)
+      const text = markup`<p>${words(language, 'termsUnknown')} ${context.terms.version}</p>`
+      return page({ language, terms: undefined }, 'termsOfService', text)
     },
   }),
 ]
@@ -117,8 +120,8 @@ function refusal(error: unknown): ServiceError {
   throw error
 }
 
-const notice = (language: Language, title: PageText, text: PageText) =>
-  page(language, title, markup`<p>${words(language, text)}</p>`)
+const notice = (view: View, title: PageText, text: PageText) =>
+  page(view, title, markup`<p>${words(view.language, text)}</p>`)
 
 const faultsOf = ({ violations }: ServiceError, language: Language): string[] =>
   violations.map(({ code }) => words(language, code as PageText))
@@ -130,33 +133,37 @@ const isAboutTerms = ({ violations }: ServiceError): boolean =>
 const hidden = (name: string, value: string) => markup`<input type="hidden" name="${name}" value="${value}">`
 
 /** The box, and where to read what it is about. */
-const agreement = (language: Language, { url }: Terms) =>
+const agreement = ({ language, terms }: View) =>
   markup`${hidden('terms', 'true')}<label><input type="checkbox" name="termsAccepted" value="true" required>
-${words(language, 'terms')}</label> <a href="${url}" target="_blank" rel="noreferrer">${words(language, 'readTerms')}</a>`
+${words(language, 'terms')}</label> <a href="${terms?.url ?? ''}" target="_blank" rel="noreferrer">${words(language, 'readTerms')}</a>`
 
 const list = (faults: readonly string[]) =>
-  markup`<ul>${faults.map((fault) => markup`<li>${fault}</li>`)}</ul>`
+  faults.length === 0 ? '' : markup`<ul role="alert">${faults.map((fault) => markup`<li>${fault}</li>`)}</ul>`
 
-function activationPage(token: string, language: Language, terms: Terms | undefined, faults: string[]) {
+/** @param terms whether agreement to them is asked for */
+function activationPage(token: string, view: View, terms: boolean | undefined, faults: string[]) {
+  const { language } = view
   return page(
-    language,
+    view,
     'activation',
     markup`<p>${words(language, 'activationHelp')}</p>${list(faults)}
 <form method="post" action="activation">${hidden('token', token)}${hidden('lang', language)}
-${terms ? agreement(language, terms) : ''}
+${terms ? agreement(view) : ''}
 <button>${words(language, 'confirm')}</button></form>`,
   )
 }
 
-function choicePage(token: string, language: Language, terms: Terms | undefined, faults: string[]) {
+/** @param terms the same */
+function choicePage(token: string, view: View, terms: boolean | undefined, faults: string[]) {
+  const { language } = view
   return page(
-    language,
+    view,
     'choice',
     markup`${list(faults)}
 <form method="post" action="choice">${hidden('token', token)}${hidden('lang', language)}
 <label>${words(language, 'newPassword')}
 <input type="password" name="newPassword" autocomplete="new-password" required></label>
-${terms ? agreement(language, terms) : ''}
+${terms ? agreement(view) : ''}
 <button>${words(language, 'save')}</button></form>`,
   )
 }

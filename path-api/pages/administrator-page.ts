@@ -1,11 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { emailAddress, linkToken } from '../../schemas/account.ts'
-import type { Language } from '../../schemas/code-lists.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { answer } from '../answer/answer.ts'
 import { form } from '../answer/media.ts'
 import { operation } from '../operation/operation.ts'
-import { html, languageOf, markup, page, words } from './page.ts'
+import { html, markup, page, type View, viewOf, words } from './page.ts'
 
 const lang = Type.Optional(
   Type.String({ maxLength: 35, description: 'Language of the page', examples: ['nl'] }),
@@ -33,12 +32,13 @@ export const administratorPage = [
     description: 'The start of the service prints a link to it, valid for an hour, on this machine only.',
     query: { token: linkToken, lang },
     reply: [200, html],
-    handle: async ({ query: { token, lang } }, { administrators, address }) => {
-      requireLoopback(address)
-      const language = languageOf(lang)
-      if (!(await administrators.isOffered(token))) return expired(language)
+    handle: async ({ query: { token, lang } }, context) => {
+      requireLoopback(context.address)
+      const view = await viewOf(lang, context)
+      const { language } = view
+      if (!(await context.administrators.isOffered(token))) return expired(view)
       return page(
-        language,
+        view,
         'firstAdministrator',
         markup`<p>${words(language, 'firstAdministratorHelp')}</p>
 <form method="post" action="administrator"><input type="hidden" name="token" value="${token}"><input
@@ -56,21 +56,21 @@ type="hidden" name="lang" value="${language}">
     body: form(FirstAdministrator),
     guarded: () => undefined,
     reply: [303],
-    handle: async ({ body: { token, lang, email } }, { administrators, address }) => {
+    handle: async ({ body: { token, lang = 'en', email } }, { administrators, address }) => {
       requireLoopback(address)
-      const back = { location: `administrator?${new URLSearchParams({ token, lang: languageOf(lang) })}` }
+      const back = { location: `administrator?${new URLSearchParams({ token, lang })}` }
       if (!(await administrators.isOffered(token))) return answer(undefined, back)
       const made = await administrators.acceptOffer(email)
       // Somebody who has a password logs in with it.
-      if (!made) return answer(undefined, { location: `../?lang=${languageOf(lang)}` })
-      const query = { token: made.token, lang: languageOf(lang), ...(made.agreed ? {} : { terms: 'true' }) }
+      if (!made) return answer(undefined, { location: `../?${new URLSearchParams({ lang })}` })
+      const query = { token: made.token, lang, ...(made.agreed ? {} : { terms: 'true' }) }
       return answer(undefined, { location: `account/password/choice?${new URLSearchParams(query)}` })
     },
   }),
 ]
 
-const expired = (language: Language) =>
-  page(language, 'expired', markup`<p>${words(language, 'offerExpiredHelp')}</p>`)
+const expired = (view: View) =>
+  page(view, 'expired', markup`<p>${words(view.language, 'offerExpiredHelp')}</p>`)
 
 /** @throws NotFound */
 function requireLoopback(address: string): void {

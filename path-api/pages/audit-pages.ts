@@ -7,7 +7,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { answer } from '../answer/answer.ts'
 import { form } from '../answer/media.ts'
 import { operation } from '../operation/operation.ts'
-import { html, languageOf, markup, page, words, wordsFor } from './page.ts'
+import { html, markup, moment, type PageText, page, type View, viewOf, words, wordsFor } from './page.ts'
 
 const about = { source: 'EHR data: every access is recorded, and the subject reads it', extra: true } as const
 
@@ -33,7 +33,7 @@ const cookie = (token: string, seconds: number) => ({
 
 /** The address of the page, seen from where its forms lead to. */
 const backTo = (lang: string | undefined, more: Record<string, string> = {}) =>
-  `audit?${new URLSearchParams({ lang: languageOf(lang), ...more })}`
+  `audit?${new URLSearchParams({ ...(lang && { lang }), ...more })}`
 
 /** Lines on a page. */
 const LINES = 100
@@ -60,21 +60,26 @@ export const auditPages = [
     },
     access: 'optional',
     reply: [200, html],
-    handle: async (
-      { query: { lang, ehrId, own = false, cursor, failed = false } },
-      { caller, ehrs, profiles },
-    ) => {
-      const language = languageOf(lang)
-      if (caller === undefined) return loginPage(language, failed)
+    handle: async ({ query: { lang, ehrId, own = false, cursor, failed = false } }, context) => {
+      const { caller, ehrs, profiles } = context
+      const view = await viewOf(lang, context)
+      const { language } = view
+      if (caller === undefined) return loginPage(view, failed)
       const all = await ehrs.aboutThemselves(caller)
       const chosen = (all.find(({ id }) => id === ehrId) ?? all[0])?.id
       if (chosen === undefined)
-        return page(language, 'accesses', markup`<p>${words(language, 'noRecord')}</p>`, leaveForm(language))
+        return page(
+          view,
+          'accesses',
+          leaveForm(lang, language),
+          markup`<p>${words(language, 'noRecord')}</p>`,
+        )
       const found = await ehrs.accesses(caller, chosen, { limit: own ? LINES : LOOKED_AT, cursor })
       const items = own ? found.items : found.items.filter(({ userId }) => userId !== caller.userId)
       const names = await profiles.persons.namesOf(items.map(({ userId }) => userId))
       names.set(caller.userId, words(language, 'you'))
-      return accessPage(language, { items, next: found.next, names, own, ehrId: chosen, all })
+      const { next } = found
+      return accessPage(view, { items, next, cursor, names, own, ehrId: chosen, all, lang })
     },
   }),
   operation({
@@ -116,75 +121,126 @@ function refusal(error: unknown): undefined {
   throw error
 }
 
-const hidden = (language: Language) => markup`<input type="hidden" name="lang" value="${language}">`
+/** Keeps the language that the address names. */
+const hidden = (lang: string | undefined) =>
+  lang === undefined ? '' : markup`<input type="hidden" name="lang" value="${lang}">`
 
-const leaveForm = (language: Language) =>
-  markup`<form method="post" action="audit-leave">${hidden(language)}<button>${words(language, 'logOut')}</button></form>`
+const leaveForm = (lang: string | undefined, language: Language) =>
+  markup`<form class="top" method="post" action="audit-leave">${hidden(lang)}<button>${words(language, 'logOut')}</button></form>`
 
-function loginPage(language: Language, failed: boolean) {
-  const fault = failed ? markup`<p role="alert">${words(language, 'notLoggedIn')}</p>` : ''
+function loginPage(view: View, failed: boolean) {
+  const say = (text: PageText) => words(view.language, text)
+  const fault = failed ? markup`<p role="alert">${say('notLoggedIn')}</p>` : ''
   return page(
-    language,
+    view,
     'accesses',
-    markup`<p>${words(language, 'accessesHelp')}</p>${fault}
-<form method="post" action="audit">${hidden(language)}
-<label>${words(language, 'email')}<input type="email" name="email" autocomplete="username" required></label>
-<label>${words(language, 'password')}
+    markup`<p>${say('accessesHelp')}</p>${fault}
+<form method="post" action="audit">${hidden(view.language)}
+<label>${say('email')}<input type="email" name="email" autocomplete="username" required></label>
+<label>${say('password')}
 <input type="password" name="password" autocomplete="current-password" required></label>
-<button>${words(language, 'logIn')}</button></form>`,
+<button>${say('logIn')}</button></form>`,
   )
 }
 
 interface Accesses {
   items: AuditEntry[]
+  /** Where this page begins, and where the next one does. */
+  cursor: string | undefined
   next: string | null
   names: Map<string, string>
   own: boolean
   ehrId: string
   /** All that are about the patient, their own first. */
   all: readonly { id: string; createdAt: string }[]
+  /** The language that the address names. */
+  lang: string | undefined
 }
 
 /** What a kind of record is called; a name that no kind has stands for itself. */
 const kindWords = (collection: string, language: Language): string =>
-  kinds.find((kind) => kind.collection === collection)?.words[language] ?? collection
+  kinds.find((kind) => kind.collection === collection)?.words[language] ?? wordsFor(language, collection)
+
+/** A person by name; else what can be said of who it was. */
+function whoWas(userId: string, names: Map<string, string>, language: Language): string {
+  const [kind = '', ...name] = userId.split(' ')
+  const known = names.get(userId)
+  if (known !== undefined) return known
+  if (kind === 'operator') return `${words(language, 'operator')} ${name.join(' ')}`.trim()
+  if (userId === 'service' || userId === 'nobody') return words(language, userId)
+  return `${words(language, 'unnamed')} (${userId})`
+}
 
 /** Which record is shown, where there are several, and the way to the others. */
-function records(language: Language, all: Accesses['all'], openId: string) {
+function records(language: Language, { all, ehrId: openId, lang }: Accesses) {
   if (all.length < 2) return ''
   const links = all.map(({ id, createdAt }) => {
     const label = `${words(language, 'recordSince')} ${createdAt.slice(0, 10)} (${id})`
-    const href = `audit?${new URLSearchParams({ lang: language, ehrId: id })}`
     return id === openId
       ? markup`<p><strong aria-current="page">${label}</strong></p>`
-      : markup`<p><a href="${href}">${label}</a></p>`
+      : markup`<p><a href="${backTo(lang, { ehrId: id })}">${label}</a></p>`
   })
   return markup`<nav><p>${words(language, 'records')}</p>${links}</nav>`
 }
 
-function accessPage(language: Language, { items, next, names, own, ehrId, all }: Accesses) {
-  const say = (name: string) => wordsFor(language, name)
-  const sayAll = (...names: string[]) => names.map(say).filter(Boolean).join(' ')
-  const link = (more: Record<string, string>) =>
-    `audit?${new URLSearchParams({ lang: language, ehrId, ...more })}`
-  const lines = items.map(
-    ({ at, userId, action, type, outcome, application, ...about }) => markup`<tr>
-<td><time datetime="${at.toISOString()}">${at.toISOString().slice(0, 16).replace('T', ' ')}</time></td>
-<th scope="row">${names.get(userId) ?? userId}</th>
-<td>${kindWords(type, language)}: ${sayAll(action, scopeIn(ehrId, about), outcome)}</td><td>${application}</td></tr>`,
-  )
-  const heads = ['when', 'who', 'what', 'through'].map((name) => markup`<th scope="col">${say(name)}</th>`)
-  const older =
-    next === null
+interface Line {
+  who: string
+  what: string
+  through: string
+  /** The latest access, and the earliest one that is alike. */
+  last: Date
+  first: Date
+  times: number
+}
+
+/** Accesses that say the same are one line, where the latest of them is. */
+function linesOf(language: Language, { items, names, ehrId }: Accesses): Line[] {
+  const lines = new Map<string, Line>()
+  for (const { at, userId, action, type, outcome, application, ...about } of items) {
+    const did = [action, scopeIn(ehrId, about), outcome].map((name) => wordsFor(language, name))
+    const line = {
+      who: whoWas(userId, names, language),
+      what: `${kindWords(type, language)}: ${did.filter(Boolean).join(' ')}`,
+      through: wordsFor(language, application),
+    }
+    const key = JSON.stringify(line)
+    const alike = lines.get(key)
+    if (alike) Object.assign(alike, { first: at, times: alike.times + 1 })
+    else lines.set(key, { ...line, last: at, first: at, times: 1 })
+  }
+  return [...lines.values()]
+}
+
+function row(view: View, { who, what, through, last, first, times }: Line) {
+  const say = (text: PageText) => words(view.language, text)
+  const often =
+    times === 1
       ? ''
-      : markup`<a rel="next" href="${link({ own: String(own), cursor: next })}">${say('older')}</a>`
+      : markup` <span>(${String(times)} ${say('times')}, ${say('since')} ${moment(first, view)})</span>`
+  return markup`<tr><td data-head="${say('when')}">${moment(last, view)}</td>
+<th scope="row" data-head="${say('who')}">${who}</th>
+<td data-head="${say('what')}">${what}${often}</td><td data-head="${say('through')}">${through}</td></tr>`
+}
+
+function accessPage(view: View, accesses: Accesses) {
+  const { language } = view
+  const { items, next, cursor, own, ehrId, lang } = accesses
+  const say = (name: PageText) => words(language, name)
+  const link = (text: PageText, more: Record<string, string>, rel = '') =>
+    markup`<a rel="${rel}" href="${backTo(lang, { ehrId, ...more })}">${say(text)}</a>`
+  const place: Record<string, string> = cursor === undefined ? {} : { cursor }
+  const heads = (['when', 'who', 'what', 'through'] as const).map(
+    (name) => markup`<th scope="col">${say(name)}</th>`,
+  )
+  const rows = linesOf(language, accesses).map((line) => row(view, line))
   return page(
-    language,
+    view,
     'accesses',
-    markup`${records(language, all, ehrId)}<p>${say(own ? 'all' : 'others')}
-<a href="${link({ own: String(!own) })}">${say(own ? 'showOthers' : 'showAll')}</a></p>
-${items.length === 0 ? markup`<p>${say('nobody')}</p>` : markup`<table><thead><tr>${heads}</tr></thead><tbody>${lines}</tbody></table>`}
-<p>${older}</p>`,
-    leaveForm(language),
+    leaveForm(lang, language),
+    markup`${records(language, accesses)}<p>${say(own ? 'all' : 'others')}
+${link(own ? 'showOthers' : 'showAll', { own: String(!own), ...place })}</p>
+${items.length === 0 ? markup`<p>${say('noAccesses')}</p>` : markup`<table class="cards"><thead><tr>${heads}</tr></thead><tbody>${rows}</tbody></table>`}
+<p>${cursor === undefined ? '' : link('newest', { own: String(own) }, 'first')}
+${next === null ? '' : link('older', { own: String(own), cursor: next }, 'next')}</p>`,
   )
 }

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { operation } from '../operation/operation.ts'
-import { html, languageOf, markup, page, words } from './page.ts'
+import { html, markup, page, viewOf, words } from './page.ts'
 
 /** What somebody finds who opens the service's own address in a browser. */
 export const startPage = [
@@ -18,11 +18,13 @@ export const startPage = [
     },
     access: 'public',
     reply: [200, html],
-    handle: ({ query: { lang } }, { publicUrl, open }) => {
-      const language = languageOf(lang)
+    handle: async ({ query: { lang } }, context) => {
+      const { publicUrl, open } = context
+      const view = await viewOf(lang, context)
+      const { language } = view
       const say = (text: Parameters<typeof words>[1]) => words(language, text)
       return page(
-        language,
+        view,
         'start',
         markup`<p>${say(open ? 'openHelp' : 'startHelp')}</p>
 ${open ? '' : markup`<p><a href="ehr/audit?lang=${language}">${say('accesses')}</a></p>`}

@@ -136,7 +136,9 @@ function factsOf(
   const createOnly = operation.creates === true && wantsNew(request.headers['if-none-match'])
   const accepted = request.accepts(offeredBy(operation)) || ''
   const isAbandoned = () => response.closed
-  return { requestId, address: request.ip ?? '', userAgent, expected, createOnly, accepted, isAbandoned }
+  const language = request.acceptsLanguages('en', 'nl') === 'nl' ? ('nl' as const) : ('en' as const)
+  const client = { address: request.ip ?? '', userAgent, accepted, language }
+  return { requestId, ...client, expected, createOnly, isAbandoned }
 }
 
 function samenessOf(

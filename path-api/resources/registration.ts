@@ -26,8 +26,9 @@ export const registration = [
     reply: [202, Registered],
     errors: ['RuleViolated'],
     guarded: ({ body }) => body.email,
-    handle: ({ body }, { registrations }) => {
-      registrations.register(body)
+    handle: ({ body }, { registrations, language }) => {
+      // English is what everybody gets who says nothing.
+      registrations.register({ ...(language !== 'en' && { language }), ...body })
       return { email: body.email, state: 'ACTIVATION_PENDING' as const }
     },
   }),

@@ -56,6 +56,12 @@ export class EmailChanges {
     return new Map(found.map(({ _id, email }) => [_id, email]))
   }
 
+  /** Whether a link still works. */
+  async isValid(token: string): Promise<boolean> {
+    const valid = { tokenHash: hashOf(token), expiresAt: { $gt: this.#clock() } }
+    return (await this.#changes.findOne(valid)) !== null
+  }
+
   /**
    * Makes the new address the account's.
    * @returns the account and the address it had; undefined when the token is expired, used or unknown

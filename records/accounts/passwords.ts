@@ -30,6 +30,13 @@ export class Passwords {
     background.run(() => credentials.sendReset(email.toLowerCase()))
   }
 
+  /** Whether the token of a mailed link still works. */
+  async isValid(token: string): Promise<boolean> {
+    const { db, clock } = this.#parts
+    const valid = { _perishable_token: token, _perishable_token_expires_at: { $gt: clock() } }
+    return (await usersOf(db).findOne(valid as object, { projection: { _id: 1 } })) !== null
+  }
+
   /**
    * Sets a password by the token of a mailed link; all sessions end. Who could read the mail has shown that the
    * address is theirs: an account that waited for that is activated.

@@ -90,6 +90,18 @@ export class Registrations {
     return { mvUid: user._id, email: user.email, state: stateOf(user) }
   }
 
+  /** Whether the link of a registration, or of a new address, still works. */
+  async isValid(token: string): Promise<boolean> {
+    const { database, emailChanges } = this.#parts
+    const waiting = await usersOf(database.db).findOne(this.#waiting(token), { projection: { _id: 1 } })
+    return waiting !== null || emailChanges.isValid(token)
+  }
+
+  #waiting(token: string) {
+    const _email_verify_token_expires_at = { $gt: this.#parts.clock() }
+    return { _email_verify_token: token, _email_verify_token_expires_at, emailVerified: { $ne: true } }
+  }
+
   /** Usernames are public, addresses are not: nothing is revealed about a username that is an address. */
   async #requireFree(username: string | undefined): Promise<void> {
     if (username === undefined || username.includes('@')) return
@@ -136,11 +148,7 @@ export class Registrations {
 
   async #activate(token: string, termsAccepted: boolean | undefined): Promise<string | undefined> {
     const { database, termsVersion, clock } = this.#parts
-    const user = await usersOf(database.db).findOne({
-      _email_verify_token: token,
-      _email_verify_token_expires_at: { $gt: clock() },
-      emailVerified: { $ne: true },
-    })
+    const user = await usersOf(database.db).findOne(this.#waiting(token))
     if (!user) return undefined
     if (user.termsVersion === undefined) requireNone(termsViolations(termsAccepted))
     const done = await activate(

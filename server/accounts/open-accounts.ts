@@ -22,6 +22,7 @@ import type { Records } from '../../records/store/writing/transaction.ts'
 import type { Config } from '../config/config.ts'
 import type { Connection } from '../database/connection.ts'
 import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { accessTokenLifetime, authenticator, createAccessTokens } from './access-tokens.ts'
 import { createIdentityProvider } from './identity-provider.ts'
 import { openSigningKeys } from './keys.ts'
@@ -34,6 +35,7 @@ export interface AccountsOptions {
   database: Connection
   records: Records
   log: Log
+  metrics: Metrics
   sendMail: SendMail
   /** What goes with an account that is deleted. */
   belongings: RemovalParts['belongings']
@@ -43,7 +45,7 @@ export type OpenAccounts = Awaited<ReturnType<typeof openAccounts>>
 
 /** Everything about accounts, put together; Parse Server must have started. */
 export async function openAccounts(options: AccountsOptions) {
-  const { config, publicUrl, database, records, log, sendMail, belongings } = options
+  const { config, publicUrl, database, records, log, metrics, sendMail, belongings } = options
   const { db } = database
   const clock = () => new Date()
   const { credentials, sessions } = await openSessions(options, clock)
@@ -71,6 +73,7 @@ export async function openAccounts(options: AccountsOptions) {
         ...shared,
         ...{ refreshTokens, accessTokens, identities, unknownAddresses },
         ensureEhr: (mvUid) => ensureEhr(records, mvUid),
+        noteFailure: (reason) => metrics.failedLogins.inc({ reason }),
       }),
       sessions,
       terms: { version: termsVersion, url: config.termsUrl ?? `${publicUrl}/auth/terms` },

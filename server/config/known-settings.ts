@@ -130,6 +130,11 @@ export const settings = {
     default: 'info',
     about: 'Least severe level that is logged',
   },
+  accessLog: {
+    kind: oneOf('off', 'on'),
+    default: 'off',
+    about: 'Whether each request has a line in the log, at the level info and without personal data',
+  },
   trustProxy: {
     kind: trustedProxies,
     default: 'false',

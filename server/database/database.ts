@@ -1,6 +1,7 @@
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { MongoClient } from 'mongodb'
+import { type Db, MongoClient } from 'mongodb'
 import type { Config } from '../config/config.ts'
 import { atStart, checkServer } from './replica-set.ts'
 
@@ -10,6 +11,8 @@ export interface Database {
   place: string
   /** Resolves when an embedded engine has ended by itself; never for a MongoDB elsewhere. */
   lost: Promise<void>
+  /** Bytes on the disk. */
+  size(db: Db): Promise<number>
   close(): Promise<void>
 }
 
@@ -35,16 +38,22 @@ function remote(uri: string): Database {
     uri,
     place: `MongoDB at ${uri.replace(/\/\/[^@/]*@/, '//').replace(/\?.*$/, '')}`,
     lost: new Promise(() => {}),
+    size: async (db) => (await db.stats()).totalSize,
     close: async () => {},
   }
 }
 
 const named = (address: string): string => `${address.replace(/\/+$/, '')}/health-record`
 
+/** Holes are no bytes. */
+const sizeOf = async (directory: string): Promise<number> =>
+  (await stat(join(directory, 'data.mdb'))).blocks * 512
+
 async function embedded(dataDir: string, beside: boolean): Promise<Database> {
   const directory = join(dataDir, 'database')
   const running = beside ? await addressOf(directory) : undefined
-  if (running !== undefined) return { ...remote(named(running)), place: directory }
+  if (running !== undefined)
+    return { ...remote(named(running)), place: directory, size: () => sizeOf(directory) }
   const engine = await startEmbeddedMongo({ dataDir: directory })
   let closing = false
   return {
@@ -55,6 +64,7 @@ async function embedded(dataDir: string, beside: boolean): Promise<Database> {
         if (!closing) resolve()
       })
     }),
+    size: () => sizeOf(directory),
     close: async () => {
       closing = true
       await engine.stop()
@@ -63,6 +73,16 @@ async function embedded(dataDir: string, beside: boolean): Promise<Database> {
 }
 
 type Kind = 'main' | 'open-test'
+
+/** Counts the changes of how data are kept that a former version of the service would not understand. */
+const DATA_VERSION = 1
+
+interface Environment {
+  _id: 'kind'
+  kind: Kind
+  since: Date
+  dataVersion?: number
+}
 
 /**
  * Patient data and the open test environment must never meet in one database: its first service leaves a mark
@@ -76,7 +96,7 @@ async function claimKind(uri: string, kind: Kind): Promise<void> {
     const collections = await db.listCollections({}, { nameOnly: true }).toArray()
     const empty = collections.every(({ name }) => name === 'environment')
     const found = await db
-      .collection<{ _id: 'kind'; kind: Kind; since: Date }>('environment')
+      .collection<Environment>('environment')
       .findOneAndUpdate(
         { _id: 'kind' },
         { $setOnInsert: { kind, since: new Date() } },
@@ -86,6 +106,13 @@ async function claimKind(uri: string, kind: Kind): Promise<void> {
       throw new Error('The database already holds data that this service did not create; use an empty one')
     if (found.kind !== kind)
       throw new Error(`This is the ${found.kind} database; the ${kind} service must not use it`)
+    if ((found.dataVersion ?? DATA_VERSION) > DATA_VERSION)
+      throw new Error(
+        'The database holds data of a newer version of this service: start that one, or restore a backup from before',
+      )
+    await db
+      .collection<Environment>('environment')
+      .updateOne({ _id: 'kind' }, { $max: { dataVersion: DATA_VERSION } })
   } finally {
     await client.close()
   }

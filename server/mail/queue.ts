@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { ClientSession, Collection, Db } from 'mongodb'
-import { Gauge } from 'prom-client'
 import type { SendMail } from '../../records/accounts/user/mails.ts'
 import { concealed, type Spend } from '../../records/limits/rate-limits.ts'
 import { periodically } from '../../records/store/batching/periodically.ts'
 import { makeIndexes } from '../../records/store/documents/indexes.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Log } from '../telemetry/log.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
+import { type Metrics, observeFigure } from '../telemetry/metrics.ts'
 import { render } from './render.ts'
 import { appName, type TemplateName } from './templates.ts'
 import type { Transport } from './transport.ts'
@@ -45,6 +44,8 @@ interface Post {
   log: Log
   metrics: Metrics
   mailboxOf(mvUid: string): Promise<{ to: string; language: string | undefined } | undefined>
+  /** The language that whoever has an address has chosen. */
+  languageOf(address: string): Promise<string | undefined>
 }
 
 type Addressed = QueuedMail & { to: string }
@@ -110,7 +111,8 @@ async function sendNext(mails: Collection<QueuedMail>, post: Post): Promise<bool
   if (!mail) return true
   if (!mail.counted && !(await mayBeSent(mails, mail, post))) return true
   try {
-    await transport.send({ to: mail.to, ...render(mail.template, mail.language, mail.data) })
+    const language = mail.language ?? (await post.languageOf(mail.to))
+    await transport.send({ to: mail.to, ...render(mail.template, language, mail.data) })
     await mails.deleteOne({ _id: mail._id })
     metrics.mails.inc({ outcome: 'sent' })
   } catch (error) {
@@ -181,12 +183,13 @@ async function mayBeSent(
 }
 
 function countWaiting(mails: Collection<QueuedMail>, metrics: Metrics): void {
-  new Gauge({
-    name: 'mails_waiting',
-    help: 'Mails that are not sent yet',
-    registers: [metrics.registry],
-    async collect() {
-      this.set(await mails.countDocuments({ dueAt: { $exists: true } }))
-    },
+  const waiting = { dueAt: { $exists: true } }
+  observeFigure(metrics, { name: 'mails_waiting', help: 'Mails that are not sent yet' }, () =>
+    mails.countDocuments(waiting),
+  )
+  const oldest = { name: 'mails_oldest_seconds', help: 'How long the oldest of them has waited' }
+  observeFigure(metrics, oldest, async () => {
+    const mail = await mails.findOne(waiting, { sort: { createdAt: 1 }, projection: { createdAt: 1 } })
+    return mail ? (Date.now() - mail.createdAt.getTime()) / 1000 : 0
   })
 }

@@ -6,9 +6,10 @@ import type { Metrics } from './metrics.ts'
 
 /**
  * Gives every request an id (the caller's, when it is a plain one), a line in the log and a place in the figures.
- * Neither shows more of it than method, route template, status and time: paths and queries carry patients' ids.
+ * Neither shows more of it than method, route template, status, reason and time: paths and queries carry patients' ids.
+ * @param lines whether each request has a line at the level info
  */
-export function observe(log: Log, metrics: Metrics): RequestHandler {
+export function observe(log: Log, metrics: Metrics, lines: boolean): RequestHandler {
   return (req: Request & { id?: unknown }, res, next) => {
     const begun = performance.now()
     const requestId = requestIdOf(req)
@@ -22,7 +23,11 @@ export function observe(log: Log, metrics: Metrics): RequestHandler {
       const ms = performance.now() - begun
       const route = routeOf(req, res)
       metrics.requests.observe({ method, route, status }, ms / 1000)
-      log[status >= 500 ? 'error' : 'debug']({ requestId, method, route, status, ms }, 'answered')
+      const reason: string | undefined = res.locals.refusal ?? (status >= 400 ? String(status) : undefined)
+      if (reason) metrics.refused.inc({ reason })
+      // What an operator has to act on has been logged where it went wrong.
+      const level = status >= 500 ? 'warn' : lines ? 'info' : 'debug'
+      log[level]({ requestId, method, route, status, ms, ...(reason && { reason }) }, 'answered')
     })
     next()
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { complaintsOf } from '../harness/clients/axe.ts'
 import { service } from '../harness/service/service.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
@@ -27,6 +28,19 @@ describe('the documentation page in a browser', () => {
     await page.goto(`${service.url}/docs`)
     await page.waitForSelector('.opblock-tag')
     assert.deepEqual(faults, [])
+  })
+
+  it('keeps a token that was entered, over a reload of the page', async () => {
+    await page.click('.auth-wrapper button.authorize')
+    await page.fill('.auth-container input[aria-label="auth-bearer-value"]', 'a.b.c')
+    await page.locator('.auth-container button.authorize').first().click()
+    await page.reload()
+    await page.waitForSelector('.auth-wrapper button.authorize.locked')
+    await page.waitForSelector('.opblock-tag')
+  })
+
+  it('has nothing that axe-core complains about', async () => {
+    assert.deepEqual(await complaintsOf(page), [])
   })
 
   it('tries an operation', async () => {

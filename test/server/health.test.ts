@@ -17,8 +17,24 @@ describe('seen from outside', () => {
     )
     assert.match(text, /nodejs_eventloop_lag_seconds /)
     assert.match(text, /mongodb_command_duration_seconds_count [1-9]/)
-    assert.match(text, /mails_waiting \d/)
+    for (const name of ['mails_waiting', 'mails_oldest_seconds', 'audit_entries'])
+      assert.match(text, new RegExp(`^${name} [\\d.e+]+$`, 'm'))
+    assert.match(text, /^health_record_service_build_info\{version="[\d.]+",node="v\d+[^"]*"\} 1$/m)
+    assert.match(text, /^audit_write_duration_seconds_count \d+$/m)
+    assert.match(text, /^requests_refused_total\{reason="code 209"\} \d+$/m)
     assert.doesNotMatch(text, /abcdefghij/)
+  })
+
+  it('counts failed logins of both families', async () => {
+    const failed = async () =>
+      Number(
+        /logins_failed_total\{reason="wrong"\} (\d+)/.exec((await request().get('/metrics')).text)?.[1] ?? 0,
+      )
+    const before = await failed()
+    const body = { email: 'nobody@example.org', password: 'not this one' }
+    await request().post('/auth/login/password').send(body).expect(401)
+    await request().post('/1/login').set(keys()).send({ username: body.email, password: body.password })
+    assert.equal(await failed(), before + 2)
   })
 
   it('gives every answer an id, the one that the caller chose when it is a plain one', async () => {

@@ -35,6 +35,7 @@ describe('mail queue', () => {
       spend: await rateLimiter(db, limits),
       log,
       metrics,
+      languageOf: async () => undefined,
       mailboxOf: async (mvUid) => (mvUid === 'ann' ? { to: 'ann@example.org', language: 'nl' } : undefined),
     })
     queues.push(queue)

@@ -70,6 +70,7 @@ function send(res: Response, status: number, body: unknown): Response {
   if (status < 400) return asJson(Array.isArray(body) ? parts : body)
   const { status: told, ...fault } = describe(status, body)
   res.statusCode = told
+  res.locals.refusal = `code ${fault.code}`
   if (told === 503) res.set('Retry-After', String(PATIENCE_MS / 1000))
   if (told === 429 && !res.hasHeader('Retry-After')) res.set('Retry-After', String(retryAfterSeconds))
   return asJson(fault)

@@ -25,8 +25,15 @@ export interface LoginParts {
   /** Makes the EHR of an account at its first login; a login by password has Parse Server do that. */
   ensureEhr: (mvUid: string) => Promise<void>
   unknownAddresses: UnknownAddresses
+  /** Told of each login that fails. */
+  noteFailure: (reason: 'wrong' | 'locked') => void
   db: Db
   clock: () => Date
+}
+
+const failures: Partial<Record<ServiceError['error'], 'wrong' | 'locked'>> = {
+  InvalidCredentials: 'wrong',
+  AccountLocked: 'locked',
 }
 
 /** The ways to a session, and to its tokens. */
@@ -49,6 +56,16 @@ export class Logins {
    * @throws InvalidCredentials, AccountLocked
    */
   async classFamily(name: string, password: string, installationId?: string): Promise<LoggedIn> {
+    try {
+      return await this.#logIn(name, password, installationId)
+    } catch (error) {
+      const reason = error instanceof ServiceError ? failures[error.error] : undefined
+      if (reason) this.#parts.noteFailure(reason)
+      throw error
+    }
+  }
+
+  async #logIn(name: string, password: string, installationId: string | undefined): Promise<LoggedIn> {
     const { credentials, unknownAddresses, db } = this.#parts
     const lowerCase = name.toLowerCase()
     const user = await userByName(db, lowerCase)

@@ -12,6 +12,7 @@ import { collections } from '../owner/collections.ts'
 import { wasRemoved } from '../owner/ledger.ts'
 import { normalised } from '../owner/normalise.ts'
 import { asService, sharedByConnection } from '../owner/owner.ts'
+import { languageOf } from './language.ts'
 
 const fields = Type.Object(userFields)
 const StoredPerson = Type.Object({
@@ -87,6 +88,11 @@ export class Persons {
     const persons = this.#records.db.collection<{ _id: string; timeZone?: string | null }>(collections.person)
     const found = await persons.findOne({ _id: mvUid }, { projection: { timeZone: 1 } })
     return found?.timeZone ?? undefined
+  }
+
+  /** The language that a user has chosen, for the account or else in the profile. */
+  languageOf(mvUid: string): Promise<string | undefined> {
+    return languageOf(this.#records.db, { _id: mvUid })
   }
 
   /**

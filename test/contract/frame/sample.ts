@@ -263,10 +263,11 @@ const generous = { address: 10_000, account: 10_000, guardedAddress: 5, guardedA
 
 async function startFrame(db: Db, { rateLimits = generous, ...options }: Options): Promise<Frame> {
   const logged: Frame['logged'] = []
+  const note = (facts: object, message: string) => logged.push({ facts, message })
   const api = await createPathApi({
     services: { readiness: async () => ({ database: true }) } as unknown as Services,
     tokens: sampleTokens,
-    log: { error: (facts, message) => logged.push({ facts, message }) },
+    log: { error: note, warn: note },
     checking: true,
     db,
     spend: await openRateLimits(db, rateLimits),

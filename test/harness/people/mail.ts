@@ -4,10 +4,14 @@ import PostalMime, { type Email } from 'postal-mime'
 import { config } from '../service/service.ts'
 import { found } from '../until.ts'
 
-/** Opens the page that a mailed link leads to, fills in its form and presses its button. @returns the next page */
+/**
+ * Opens the page that a mailed link leads to, fills in its form and presses its button.
+ * @returns the next page, or that one where it has no form
+ */
 export async function followLink(link: string, more: Record<string, string> = {}): Promise<string> {
   const page = await (await fetch(link)).text()
-  const action = /<form[^>]*action="([^"]+)"/.exec(page)?.[1] ?? ''
+  const action = /<form[^>]*action="([^"]+)"/.exec(page)?.[1]
+  if (action === undefined) return page
   const hidden = [...page.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)]
   const fields = Object.fromEntries(hidden.map(([, name = '', value = '']) => [name, value]))
   const body = new URLSearchParams({ ...fields, ...more })

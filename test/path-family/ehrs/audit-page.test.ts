@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { complaintsOf } from '../../harness/clients/axe.ts'
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { ok } from '../../harness/clients/path-client.ts'
 import { newPerson, type Person, password } from '../../harness/people/people.ts'
@@ -47,19 +48,26 @@ describe('the page that shows a patient who looked at their record', () => {
     await page.waitForLoadState()
   }
   const rows = async () =>
-    (await page.locator('tbody tr').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').slice(17))
+    Promise.all(
+      (await page.locator('tbody tr').all()).map(async (row) =>
+        (await row.locator('th, td:not(:first-child)').allInnerTexts()).join(' ').replace(/\s+/g, ' '),
+      ),
+    )
 
   it('names them, what they did and with which outcome, the newest first', async () => {
     await logIn('en')
     const shown = await rows()
-    assert.match(shown[0] ?? '', /^\S+ care plan: looked at – without success path family$/)
+    assert.match(
+      shown[0] ?? '',
+      /^Somebody who has given no name \(\w+\) care plan: looked at – without success an app$/,
+    )
     assert.deepEqual(shown.slice(1), [
-      '<b>Nurse</b> & "Ann" care plan: changed – refused path family',
-      '<b>Nurse</b> & "Ann" care plan: looked for path family',
+      '<b>Nurse</b> & "Ann" care plan: changed – refused an app',
+      '<b>Nurse</b> & "Ann" care plan: looked for an app',
     ])
     await page.click('text=Show my own accesses, too')
     const all = await rows()
-    assert.ok(all.length > shown.length && all.includes('You care plan: added path family'), all.join('\n'))
+    assert.ok(all.length > shown.length && all.includes('You care plan: added an app'), all.join('\n'))
     assert.deepEqual(faults, [])
   })
 
@@ -67,7 +75,7 @@ describe('the page that shows a patient who looked at their record', () => {
     await logIn('nl')
     assert.equal(await page.locator('h1').textContent(), 'Wie mijn dossier heeft bekeken')
     assert.equal(await page.locator('html').getAttribute('lang'), 'nl')
-    assert.ok((await rows()).includes('<b>Nurse</b> & "Ann" zorgplan: opgezocht path family'))
+    assert.ok((await rows()).includes('<b>Nurse</b> & "Ann" zorgplan: opgezocht een app'))
     const [cookie] = await context.cookies()
     assert.ok(cookie?.httpOnly && cookie.secure && cookie.sameSite === 'Strict')
     await page.click('text=Uitloggen')
@@ -94,7 +102,7 @@ describe('the page that shows a patient who looked at their record', () => {
     assert.doesNotMatch(answer.text, /– refused|without success/)
     const others = { ehrId: patient.ehrId, userId: nurse.mvUid, action: 'query', type: 'Ehr' }
     assert.equal(await service.db.collection('audit.entries').countDocuments(others), 0)
-    assert.doesNotMatch(answer.text, /<script|\son\w+=/i)
+    assert.doesNotMatch(answer.text, /<script[^>]+src|\son\w+=/i)
   })
 
   it('says of what was asked in many records at once that it was', async () => {
@@ -109,7 +117,7 @@ describe('the page that shows a patient who looked at their record', () => {
       nl: ['zorgplan: opgezocht', 'taak: opgezocht in alle dossiers die deze persoon mag inzien'],
     })) {
       const { text } = await request().get(`/ehr/audit?lang=${lang}`).set(headers).expect(200)
-      const shown = [...text.matchAll(/<td>([^<:]+: [^<]*)<\/td>/g)].map(([, what]) => what)
+      const shown = [...text.matchAll(/<td data-head="\w+">([^<:]+: [^<]*)<\/td>/g)].map(([, what]) => what)
       assert.deepEqual(shown.sort(), expected.sort())
     }
   })
@@ -121,9 +129,81 @@ describe('the page that shows a patient who looked at their record', () => {
     const nobody = await request().get('/ehr/audit').set(headers).expect(200)
     assert.match(nobody.text, /Nobody in the period/)
     const first = await request().get('/ehr/audit?own=true').set(headers).expect(200)
-    assert.equal(first.text.match(/<tr>\s*<td>/g)?.length, 100)
+    // What says the same is one line.
+    assert.match(first.text, /care plan: looked for <span>\(\d{2} times, since <time/)
     const next = /rel="next" href="(audit[^"]+)"/.exec(first.text)?.[1]?.replaceAll(/&#38;|&amp;/g, '&')
     const second = await request().get(`/ehr/${next}`).set(headers).expect(200)
-    assert.ok((second.text.match(/<tr>\s*<td>/g)?.length ?? 0) > 0)
+    assert.match(second.text, /<tr><td/)
+    const place = new URLSearchParams(next?.split('?')[1]).get('cursor') ?? ''
+    const links = [...second.text.matchAll(/rel="(\w*)" href="audit\?([^"]+)"/g)].map(
+      ([, rel, query = '']) => [rel, new URLSearchParams(query.replaceAll('&#38;', '&')).get('cursor')],
+    )
+    assert.deepEqual(links.slice(0, 2), [
+      ['', place],
+      ['first', null],
+    ])
+  })
+
+  it('follows the language and the time zone of the profile, and otherwise the browser’s', async () => {
+    const reader = await newPatient()
+    const headers = {
+      Authorization: `Bearer ${reader.authToken}`,
+      'Accept-Language': 'nl-BE,nl;q=0.9,en;q=0.5',
+    }
+    const shown = async (more: object = {}) =>
+      (
+        await request()
+          .get('/ehr/audit?own=true')
+          .set({ ...headers, ...more })
+          .expect(200)
+      ).text
+    const dutch = await shown()
+    assert.match(dutch, /<html lang="nl">/)
+    assert.match(dutch, /<time class="utc"[^>]*>[\d-]+ [\d:]+ UTC<\/time>/)
+    const profile = { name: { displayName: 'Reader' }, language: 'en', timeZone: 'Asia/Tokyo' }
+    ok(await reader.call('PUT', `/profile/${reader.mvUid}`, profile))
+    const english = await shown()
+    assert.match(english, /<html lang="en">/)
+    const [, iso = '', local = ''] = /<time datetime="([^"]+)">([^<]+)</.exec(english) ?? []
+    const expected = new Intl.DateTimeFormat('en', {
+      ...({ dateStyle: 'medium', timeStyle: 'short', timeZone: 'Asia/Tokyo' } as const),
+    })
+    assert.equal(local, expected.format(new Date(iso)))
+    for (const header of ['nl', 'de', '*'])
+      assert.match(
+        (await request().get('/').set('Accept-Language', header)).text,
+        new RegExp(`<html lang="${header === 'nl' ? 'nl' : 'en'}">`),
+      )
+  })
+
+  it('fits a small screen as cards, in both languages, and shows the logout on top', async () => {
+    await page.setViewportSize({ width: 360, height: 700 })
+    for (const [lang, when] of [
+      ['en', 'When'],
+      ['nl', 'Wanneer'],
+    ] as const) {
+      await page.goto(`${service.url}/ehr/audit?lang=${lang}`)
+      if (await page.locator('input[name=password]').count()) {
+        await page.fill('input[name=email]', patient.email)
+        await page.fill('input[name=password]', password)
+        await page.click('button')
+        await page.waitForLoadState()
+      }
+      const width = await page.evaluate('document.documentElement.scrollWidth')
+      assert.ok((width as number) <= 360, `${lang}: ${width}`)
+      const style = "getComputedStyle(document.querySelector('tbody td'), '::before')"
+      assert.match(String(await page.evaluate(`${style}.content + ${style}.fontWeight`)), /700/)
+      assert.equal(await page.locator('tbody td').first().getAttribute('data-head'), when)
+      const [button, table] = [page.locator('.top button'), page.locator('table')]
+      assert.ok(((await button.boundingBox())?.y ?? 0) < ((await table.boundingBox())?.y ?? 0))
+    }
+  })
+
+  it('has nothing that axe-core complains about, light and dark', async () => {
+    await logIn('en')
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      assert.deepEqual(await complaintsOf(page), [])
+    }
   })
 })

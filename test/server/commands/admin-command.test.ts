@@ -100,6 +100,11 @@ describe('npm run admin', function suite() {
     assert.equal((await logIn('root@example.org')).code, 'invalid-credentials')
   })
 
+  it('leaves the service with the size of its database among its figures', async () => {
+    const figures = await (await fetch(`${service.url}/metrics`)).text()
+    assert.ok(Number(/^database_size_bytes (\S+)$/m.exec(figures)?.[1]) > 10_000)
+  })
+
   it('rotates the keys', async () => {
     const { keys } = await get('/auth/login/jwks', { authToken: '' })
     assert.equal(keys.length, 2)

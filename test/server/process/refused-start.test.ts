@@ -21,6 +21,17 @@ describe('a start that is refused', function suite() {
     assert.match(service.output(), /could not be brought up to date: Goal\.name/)
   })
 
+  it('says that the data are of a newer version', async () => {
+    const MONGODB_URI = databaseUri('newer')
+    const client = await MongoClient.connect(MONGODB_URI)
+    const newer = { _id: 'kind', ...{ kind: 'main', dataVersion: 99 } }
+    await client.db().collection<{ _id: string }>('environment').insertOne(newer)
+    await client.close()
+    const service = await startProcess({ MONGODB_URI })
+    assert.equal(await service.ended, 1)
+    assert.match(service.output(), /data of a newer version of this service/)
+  })
+
   it('says that a database holds data of nobody knows what kind', async () => {
     const MONGODB_URI = databaseUri('foreign')
     const client = await MongoClient.connect(MONGODB_URI)
