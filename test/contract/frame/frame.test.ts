@@ -281,7 +281,7 @@ describe('the frame of the path family', () => {
     it('is a page with its own scripts and styles', async () => {
       const html = await (await call('GET', '/docs')).text()
       const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!)
-      assert.equal(parts.length, 4)
+      assert.equal(parts.length, 5)
       for (const part of parts)
         assert.equal((await fetch(new URL(part, `${client.sample.url}/docs`))).status, 200)
       assert.doesNotMatch(html, /https?:|<script>|style=/)
