@@ -143,7 +143,8 @@ export const aql = [
     handle: async ({ body: { q, query_parameters: parameters = {}, ...page } }, { caller, queries }) => {
       const request = { q, parameters, ...page }
       const { plan, index = null, ...rest } = await queries.explain(caller, request)
-      const { unit, versions, ehrs = {}, candidates: conditions = {} } = plan
+      const { unit, versions, ehrs = {}, candidates = {}, facts = {} } = plan
+      const conditions = { ...candidates, ...facts }
       const reads = (['compositions', 'statuses'] as const).filter((what) => plan[what])
       return { unit, reads, versions, index, ehrs, conditions, ...rest }
     },

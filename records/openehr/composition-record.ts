@@ -11,6 +11,10 @@ const schema = Type.Object({
   archetypes: Type.Array(Type.String()),
   /** The ids that its links name. */
   links: Type.Array(Type.String()),
+  /** Where which numbers stand in it, see `compositions/facts.ts`. */
+  facts: Type.Array(Type.String()),
+  /** When its context began, in milliseconds. */
+  start: Type.Optional(Type.Number()),
   /**
    * Canonical JSON without its uid, kept as text: no database nests as deeply as a composition may. Missing in a version
    * that says that it is deleted.
@@ -20,6 +24,9 @@ const schema = Type.Object({
 
 /** Where an archetype is, one EHR after the other. */
 export const ARCHETYPES_INDEX = 'archetypes'
+
+/** Which composition has a fact. */
+export const FACTS_INDEX = 'facts'
 
 /** A name that no class can have: the class family never reaches it. */
 export const Composition = {
@@ -35,6 +42,7 @@ export const Composition = {
   },
   indexes: [
     { key: { template: 1 } },
+    { name: FACTS_INDEX, key: { facts: 1 } },
     { name: ARCHETYPES_INDEX, key: { archetypes: 1, ehrId: 1, _created_at: -1, _id: -1 } },
   ],
 } as const

@@ -22,6 +22,9 @@ const ofTypedIn: IndexDescription = {
   key: { compositionId: 1, ehrId: 1, timestamp: -1, _id: -1 },
 }
 
+/** What is true of those that a composition holds, as an index counts them. */
+export const HELD_BY = { compositionId: { $gt: '' } } as const
+
 /** Which composition holds a measurement. */
 export const compositionId = derived(
   Type.Optional(

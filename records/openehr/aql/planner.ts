@@ -1,6 +1,8 @@
 import { mayHold } from '../rm/reach.ts'
 import { isVersion } from './evaluation/containment.ts'
 import { constantOf } from './evaluation/predicates.ts'
+import { factFilter } from './fact-filter.ts'
+import { both, either, type Filter } from './filters.ts'
 import type {
   ClassNode,
   Condition,
@@ -10,9 +12,6 @@ import type {
   Predicate,
   Query,
 } from './language/ast.ts'
-
-/** A condition of the database. */
-export type Filter = Record<string, unknown>
 
 /** Where a query is looked for. */
 export interface Plan {
@@ -31,6 +30,8 @@ export interface Plan {
   ehrs: Filter | undefined
   /** What is true of the compositions, by the fields of their records. It may let in too many, never too few. */
   candidates: Filter | undefined
+  /** What is true of the facts of compositions, by which measurements that are none are not kept. It, too, may let in too many. */
+  facts: Filter | undefined
 }
 
 /** Which field of a record an attribute of an object is; undefined: it is none. */
@@ -74,8 +75,12 @@ export function planOf({ from, where }: Query): Plan {
     statuses: outermost.some((one) => isHeldBy('EHR_STATUS', one)),
     ehrs,
     candidates: latest ? both([compositions, archetypesOf(outermost)]) : unnamed(compositions),
+    facts: latest && unit === 'document' ? factFilter(where, byVariable(requiredIn(from))) : undefined,
   }
 }
+
+const byVariable = (nodes: readonly ClassNode[]): Map<string, ClassNode> =>
+  new Map(nodes.flatMap((node) => (node.variable === undefined ? [] : [[node.variable, node]])))
 
 /** Of a unit that is an EHR, what is true of one composition need not be of another. */
 const ofEhrOnly: Field = (rmType, path) => (rmType === 'EHR' ? ofComposition(rmType, path) : undefined)
@@ -107,19 +112,6 @@ function isHeldBy(root: string, { rmType, contains }: ClassNode): boolean {
     contains.negated ||
     outermostOf(contains.what).some((one) => isHeldBy(root, one))
   )
-}
-
-/** What must be true for all of them; undefined: nothing is known. */
-function both(filters: readonly (Filter | undefined)[]): Filter | undefined {
-  const known = filters.filter((filter) => filter !== undefined)
-  return known.length > 1 ? { $and: known } : known[0]
-}
-
-/** What must be true for one of them; undefined: one may be true of anything. */
-function either(filters: readonly (Filter | undefined)[]): Filter | undefined {
-  const known = filters.filter((filter) => filter !== undefined)
-  if (known.length < filters.length || known.length === 0) return undefined
-  return known.length > 1 ? { $or: known } : known[0]
 }
 
 /** What WHERE says of the fields of a record. */

@@ -18,6 +18,7 @@ import { heldMeasurements } from '../measured/held-measurements.ts'
 import { MeasuredCompositions } from '../measured/measured-compositions.ts'
 import type { RmObject } from '../rm/canonical.ts'
 import type { KeptTemplate, Templates } from '../templates/kept-templates.ts'
+import { factsIn, momentIn } from './facts.ts'
 import { linksIn, targetsOf } from './links.ts'
 import { readComposition, type Sent, within } from './reading.ts'
 
@@ -125,7 +126,8 @@ export class Compositions {
                 message: `must be ${now.templateId} as before`,
               },
             ])
-          return { ...now, ...kept }
+          const { start: _, ...rest } = now
+          return { ...rest, ...kept }
         },
         { expected },
       ),
@@ -147,8 +149,8 @@ export class Compositions {
             })
           if (version !== undefined && version !== now.version)
             throw new ServiceError('Conflict', { detail: 'This is not the latest version.' })
-          const { json: _, ...rest } = now
-          return { ...rest, archetypes: [], links: [] }
+          const { json: _, start: __, ...rest } = now
+          return { ...rest, archetypes: [], links: [], facts: [] }
         },
         { expected, action: 'delete' },
       ),
@@ -203,12 +205,15 @@ export class Compositions {
     )
     const { uid, ...rest } = object
     const told = within(uid, 'value')
+    const start = momentIn(within(object, 'context', 'start_time', 'value'))
     return {
       kept: {
         template: template.head.id,
         templateId: template.head.templateId,
         name: String(within(object, 'name', 'value')),
         archetypes: archetypesOf(object),
+        facts: factsIn(object),
+        ...(start !== undefined && { start }),
         links: [...new Set(linksIn(object).flatMap(({ target }) => targetsOf(target)))],
         json: JSON.stringify(rest),
       },

@@ -45,7 +45,7 @@ export class MeasuredCompositions {
     if (!wanted) throw new ServiceError('NotFound')
     const { uid: _, ...composition } = compositionOf(kind, wanted)
     return {
-      ...{ ...key, version: wanted.version, template: '', links: [], ...headOf(kind) },
+      ...{ ...key, version: wanted.version, template: '', links: [], facts: [], ...headOf(kind) },
       json: JSON.stringify(composition),
       createdAt: record._created_at.toISOString(),
       updatedAt: wanted._updated_at.toISOString(),

@@ -206,6 +206,10 @@ const isWholeRange = (list: Demand[], { lower, upper }: Range = {}): boolean =>
 
 const isUsable = ({ operator, operand }: Demand, index: Index, collation: Collation | undefined): boolean => {
   if (operator === '$exists') return false
+  if (operator === 'element') {
+    const { lower, upper } = operand as Required<Range>
+    return isUsable(lower, index, collation) && isUsable(upper, index, collation)
+  }
   const values = operator === '$in' ? (operand as unknown[]) : [operand]
   if (values.some((value) => Array.isArray(value) || value === undefined)) return false
   const point = operator === '$eq' || operator === '$in'
@@ -225,6 +229,8 @@ const pointDemand = (demands: Demand[]): unknown[] | undefined => {
 }
 
 const rangeDemand = (demands: Demand[], inArrays: boolean): Range | undefined => {
+  const element = demands.find(({ operator }) => operator === 'element')
+  if (element) return element.operand as Range
   const prefix = demands.find(({ operator }) => operator === 'prefix')
   if (prefix) return { prefix: prefix.operand as string }
   const lower = demands.find(({ operator }) => operator === '$gt' || operator === '$gte')

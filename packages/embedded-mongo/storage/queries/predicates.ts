@@ -7,7 +7,7 @@ import { isNullish, isObject, truthy } from '../../values/values.ts'
 
 /** One demand, all of which must hold: an operator and its operand. */
 export interface Demand {
-  operator: '$eq' | '$in' | '$gt' | '$gte' | '$lt' | '$lte' | '$exists' | 'prefix'
+  operator: '$eq' | '$in' | '$gt' | '$gte' | '$lt' | '$lte' | '$exists' | 'prefix' | 'element'
   operand: unknown
 }
 
@@ -31,6 +31,7 @@ const fieldDemands = (value: unknown): Demand[] => {
   if (!isOperators(value)) return [{ operator: '$eq', operand: value }]
   return Object.entries(value).flatMap(([operator, operand]): Demand[] => {
     if (operator === '$regex') return regexDemand(operand, value.$options)
+    if (operator === '$elemMatch') return elementDemand(operand)
     if (!usable.has(operator)) return []
     if (operator === '$in') return inDemand(operand)
     return [{ operator: operator as Demand['operator'], operand }]
@@ -48,6 +49,15 @@ const prefixDemand = (pattern: string, options: string): Demand[] => {
   return prefix === '' ? [] : [{ operator: 'prefix', operand: prefix }]
 }
 
+/** One element lies between both bounds, which must be of one type. */
+const elementDemand = (operand: unknown): Demand[] => {
+  const bounds = isOperators(operand) ? fieldDemands(operand) : []
+  const lower = bounds.find(({ operator }) => operator === '$gt' || operator === '$gte')
+  const upper = bounds.find(({ operator }) => operator === '$lt' || operator === '$lte')
+  const isRange = lower && upper && typeOrder(lower.operand) === typeOrder(upper.operand)
+  return isRange ? [{ operator: 'element', operand: { lower, upper } }] : []
+}
+
 const inDemand = (operand: unknown): Demand[] =>
   Array.isArray(operand) && !operand.some(isRegex) ? [{ operator: '$in', operand }] : []
 
@@ -58,7 +68,8 @@ export const excludesNull = ({ operator, operand }: Demand): boolean => {
       return (operand as unknown[]).every((value) => !isNullish(value))
     case '$exists':
     case 'prefix':
-      return operator === 'prefix'
+    case 'element':
+      return operator !== '$exists'
     default:
       return !isNullish(operand) && !isExtreme(operand)
   }
@@ -99,6 +110,7 @@ const covers = (have: Demand, want: Demand): boolean => {
     const test = compileFilter({ value: { [want.operator]: want.operand } })
     return want.operator !== 'prefix' && values.every((value) => !Array.isArray(value) && test({ value }))
   }
+  if (have.operator === 'element' || want.operator === 'element') return false
   if (have.operator.slice(0, 3) !== want.operator.slice(0, 3) || have.operator === '$in') return false
   if (have.operator === 'prefix') return have.operand === want.operand
   if (typeOrder(have.operand) !== typeOrder(want.operand)) return false

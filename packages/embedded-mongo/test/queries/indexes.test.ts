@@ -30,6 +30,17 @@ describe('indexes', () => {
     assert.equal((await things.find().sort({ a: 1 }).toArray()).length, 4)
   })
 
+  it('of arrays: both bounds of an element narrow the scan', async () => {
+    await things.createIndex({ words: 1 })
+    const words = (i: number) => ({ words: [`a${i}`, `b${i}`, `c${i}`] })
+    await things.insertMany([...Array.from({ length: 9 }, (_, i) => words(i)), { words: 'b3' }, {}])
+    const between = { words: { $elemMatch: { $gte: 'b2', $lte: 'b4' } } }
+    assert.deepEqual(await plan(between), ['words_1', 4])
+    assert.equal(await things.countDocuments(between), 3)
+    assert.equal(await things.countDocuments({ words: { $elemMatch: { $gt: 'b8', $lt: 'c' } } }), 0)
+    assert.equal(await things.countDocuments({ words: { $elemMatch: { $gte: 'b', $lt: 3 } } }), 0)
+  })
+
   it('partial: used only when the filter implies its own', async () => {
     await things.createIndex({ a: 1 }, { name: 'p', partialFilterExpression: { n: { $gt: 5 }, live: true } })
     await things.insertMany([

@@ -3,35 +3,44 @@ import { ServiceError } from '../../../../schemas/errors.ts'
 import { type Caller, permitted } from '../../../store/documents/caller.ts'
 import { documentsOf } from '../../../store/documents/database.ts'
 import type { ParseDocument } from '../../../store/documents/parse-format.ts'
-import { ARCHETYPES_INDEX, Composition } from '../../composition-record.ts'
+import { ARCHETYPES_INDEX, Composition, FACTS_INDEX } from '../../composition-record.ts'
 import { objectOf } from '../../compositions/compositions.ts'
 import type { RmObject } from '../../rm/canonical.ts'
 import type { Document } from '../evaluation/forest.ts'
+import type { Filter } from '../filters.ts'
 import { QUERY_MS } from '../pace.ts'
-import type { Filter, Plan } from '../planner.ts'
+import type { Plan } from '../planner.ts'
 import { versionsOf } from './versions.ts'
 
 /** How compositions are found: by which index, and what must be true of them. */
 export interface Search {
-  index: '_id' | 'list_ofEhr' | typeof ARCHETYPES_INDEX
+  index: '_id' | 'list_ofEhr' | typeof ARCHETYPES_INDEX | typeof FACTS_INDEX
   filter: Filter
 }
+
+/** What the evaluation does not look at. */
+const UNSEEN = { _rperm: 0, _wperm: 0, _acl: 0, facts: 0 }
+
+/** So many have more compositions than there are with a fact, mostly. */
+const MANY_EHRS = 100
 
 /** Compositions that are read at once; each may have 4 MB. */
 const BATCH = 50
 
 /** @param ehrIds the EHRs that they may be of; undefined: of any */
 export function searchOf(
-  { candidates }: Plan,
+  { candidates, facts }: Plan,
   caller: Caller,
   ehrIds: readonly string[] | undefined,
 ): Search {
   const of = ehrIds && { ehrId: ehrIds.length === 1 ? ehrIds[0] : { $in: [...ehrIds] } }
-  const parts = [of, candidates, permitted('_rperm', caller)].filter(
+  const parts = [of, candidates, facts, permitted('_rperm', caller)].filter(
     (part): part is Filter => part !== undefined && Object.keys(part).length > 0,
   )
   const filter = parts.length > 1 ? { $and: parts } : (parts[0] ?? {})
   if (demands(candidates, '_id')) return { index: '_id', filter }
+  if (demands(facts, 'facts') && (ehrIds?.length ?? MANY_EHRS) >= MANY_EHRS)
+    return { index: FACTS_INDEX, filter }
   return { index: demands(candidates, 'archetypes') ? ARCHETYPES_INDEX : 'list_ofEhr', filter }
 }
 
@@ -42,11 +51,14 @@ function demands(filter: Filter | undefined, field: string): boolean {
   return ((filter.$and as Filter[] | undefined) ?? []).some((one) => demands(one, field))
 }
 
-/** The records of the compositions, one EHR after the other, in each the newest first. */
+/** The records of the compositions: by their facts, else one EHR after the other, in each the newest first. */
 export async function* records(db: Db, { index, filter }: Search): AsyncGenerator<ParseDocument[]> {
-  const options = { maxTimeMS: QUERY_MS, batchSize: BATCH, projection: { _rperm: 0, _wperm: 0, _acl: 0 } }
+  const options = { maxTimeMS: QUERY_MS, batchSize: BATCH, projection: UNSEEN }
   const found = documentsOf({ db }, Composition.collection).find(filter, options)
-  const cursor = (index === '_id' ? found : found.hint(index)).sort({ ehrId: 1, _created_at: -1, _id: -1 })
+  const cursor =
+    index === FACTS_INDEX
+      ? found.hint(index)
+      : (index === '_id' ? found : found.hint(index)).sort({ ehrId: 1, _created_at: -1, _id: -1 })
   let batch: ParseDocument[] = []
   try {
     for await (const one of cursor) {

@@ -1,4 +1,5 @@
 import type { Db } from 'mongodb'
+import { removedEhrs } from '../../../ehrs/removal/removed.ts'
 import { type Unnamed, unnamedFor } from '../../../ehrs/rights/anonymity.ts'
 import { type Caller, permitted } from '../../../store/documents/caller.ts'
 import { documentsOf } from '../../../store/documents/database.ts'
@@ -8,8 +9,9 @@ import { statusIdOf, statusIn, statusInResponse, usualStatus } from '../../ehr-s
 import { EhrStatus } from '../../ehr-status-record.ts'
 import type { RmObject } from '../../rm/canonical.ts'
 import type { Document } from '../evaluation/forest.ts'
+import type { Filter } from '../filters.ts'
 import { QUERY_MS } from '../pace.ts'
-import type { Filter, Plan } from '../planner.ts'
+import type { Plan } from '../planner.ts'
 import { versionsOf } from './versions.ts'
 
 /** An EHR as queries see it, and the versions of its status that are asked for. */
@@ -42,11 +44,17 @@ export class EhrsRead {
     return (await found.toArray()).map(({ _id }) => _id).sort()
   }
 
-  /** Those that take no part in queries over all EHRs. */
+  /** Those that take no part in queries over all EHRs: their status says so, or they are gone, for as long as that can be undone. */
   async withheld(): Promise<ReadonlySet<string>> {
     if (!this.#caller.unrestricted) return new Set()
     const found = documentsOf({ db: this.#db }, EhrStatus.collection).find({ isQueryable: false })
-    return new Set((await found.project<{ ehrId: string }>({ ehrId: 1 }).toArray()).map(({ ehrId }) => ehrId))
+    const [told, removed] = await Promise.all([
+      found.project<{ ehrId: string }>({ ehrId: 1 }).toArray(),
+      removedEhrs({ db: this.#db })
+        .find({}, { projection: { _id: 1 } })
+        .toArray(),
+    ])
+    return new Set([...told.map(({ ehrId }) => ehrId), ...removed.map(({ _id }) => _id)])
   }
 
   /** All of them, by their ids, some at a time. */

@@ -7,8 +7,9 @@ import { documentsOf } from '../../../store/documents/database.ts'
 import type { ParseDocument } from '../../../store/documents/parse-format.ts'
 import { compositionOf, headOf } from '../../measured/composition-of.ts'
 import type { Document } from '../evaluation/forest.ts'
+import type { Filter } from '../filters.ts'
 import { QUERY_MS } from '../pace.ts'
-import type { Filter, Plan } from '../planner.ts'
+import type { Plan } from '../planner.ts'
 import { versionsOf } from './versions.ts'
 
 /** Measurements that are read at once. */

@@ -104,10 +104,15 @@ describe('AQL', () => {
     const query_parameters = { ehrs: [patient.ehrId, other.ehrId] }
     assert.deepEqual(await rowsOf(patient, both, { query_parameters }), [[1]])
     assert.deepEqual(await rowsOf(analyst, both, { query_parameters }), [[2]])
+    const counting = `SELECT COUNT(*) FROM EHR e CONTAINS ${OBSERVATION}`
+    assert.ok((await rowsOf(analyst, counting))[0][0] >= 4)
     const seen = ok(await other.call('GET', `/ehr/${other.ehrId}/audit?limit=50`)).items
     const entries = seen.filter(({ userId }: { userId: string }) => userId === analyst.mvUid)
-    assert.equal(entries.length, 1)
-    assert.match(entries[0].asked, /^aql: SELECT COUNT \( DISTINCT e/)
+    assert.equal(entries.length, 2)
+    assert.match(entries[0].asked, /^aql: SELECT COUNT \( \* \)/)
+    assert.match(entries[1].asked, /^aql: SELECT COUNT \( DISTINCT e/)
+    ok(await other.call('DELETE', `/med/ehr/${other.ehrId}`), 204)
+    assert.deepEqual(await rowsOf(analyst, both, { query_parameters }), [[1]])
     const told: { asked: string }[] = ok(await patient.call('GET', `/ehr/${patient.ehrId}/audit`)).items
     assert.ok(!JSON.stringify(told.map(({ asked }) => asked)).includes('140'))
   })

@@ -6,6 +6,7 @@ import { parseQuery } from '../../../../records/openehr/aql/language/parser.ts'
 import { Queries } from '../../../../records/openehr/aql/queries.ts'
 import { Composition } from '../../../../records/openehr/composition-record.ts'
 import { objectOf } from '../../../../records/openehr/compositions/compositions.ts'
+import { factsIn, momentIn } from '../../../../records/openehr/compositions/facts.ts'
 import {
   statusIdOf,
   statusInResponse,
@@ -211,6 +212,49 @@ const query = fc
     return `SELECT ${filled(columns.join(', '))} FROM ${source}${where === null ? '' : ` WHERE ${filled(where)}`}`
   })
 
+/** What the facts of compositions tell: numbers and times where they stand in an archetype. */
+const asked = fc
+  .record({
+    type: fc.constantFrom('OBSERVATION', 'EVALUATION'),
+    name: fc.constantFrom(...ARCHETYPES),
+    terms: fc.array(
+      fc.tuple(
+        fc.constantFrom('v1', 'v1', 'v0'),
+        fc.nat(5),
+        fc.constantFrom('=', '<', '<=', '>', '>=', '!='),
+        fc.integer({ min: -1, max: 5 }),
+        at,
+        fc.boolean(),
+      ),
+      { minLength: 1, maxLength: 3 },
+    ),
+    word: fc.constantFrom('AND', 'AND', 'OR'),
+    not: fc.nat(5),
+  })
+  .map(({ type, name, terms, word, not }) => {
+    const inside = type === 'OBSERVATION' ? 'data/events/data' : 'data'
+    const places = ['items[at1]', 'items[at2]', 'items', 'items[at1]/items[at2]', "items[at2, 'Beta']"]
+    const said = terms.map(([variable, place, operator, number, time, turned]) => {
+      const [path, value] =
+        variable === 'v0'
+          ? ['v0/context/start_time/value', `'${time}'`]
+          : place < places.length
+            ? [`v1/${inside}/${places[place]}/value/magnitude`, String(number)]
+            : ['v1/data[at4]/events/time/value', `'${time}'`]
+      return turned ? `${value} ${operator} ${path}` : `${path} ${operator} ${value}`
+    })
+    const where = not === 0 ? `NOT (${said.join(` ${word} `)})` : said.join(` ${word} `)
+    return `SELECT v0/uid/value, v1/name/value FROM COMPOSITION v0 CONTAINS ${type} v1[${archetype(type, name)}] WHERE ${where}`
+  })
+
+/** The nodes of an archetype, counted. */
+const counted = fc
+  .tuple(
+    fc.constantFrom('OBSERVATION', 'EVALUATION', 'COMPOSITION', 'SECTION'),
+    fc.constantFrom(...ARCHETYPES),
+  )
+  .map(([type, name]) => `FROM EHR e CONTAINS ${type} v[${archetype(type, name)}]`)
+
 describe('AQL, planned and plainly evaluated', () => {
   let engine: Engine
   let opened: TestRecords
@@ -255,6 +299,8 @@ describe('AQL, planned and plainly evaluated', () => {
       json,
       archetypes,
       links: [],
+      facts: factsIn(given),
+      start: momentIn((given.context as { start_time?: RmObject })?.start_time?.value),
       template: 't',
       templateId: 't',
       name,
@@ -283,7 +329,23 @@ describe('AQL, planned and plainly evaluated', () => {
       }
     }
     const numRuns = sized(120, 2_000, 20_000)
-    await fc.assert(fc.asyncProperty(query, same), { numRuns, ...(isFullSize ? {} : { seed: 7 }) })
+    const seeded = isFullSize ? {} : { seed: 7 }
+    await fc.assert(fc.asyncProperty(query, same), { numRuns, ...seeded })
     assert.ok(found > numRuns / 20, `${found} queries have found something`)
+    found = 0
+    await fc.assert(fc.asyncProperty(asked, same), { numRuns, ...seeded })
+    assert.ok(found > numRuns / 20, `${found} queries of facts have found something`)
+  })
+
+  it('count the same', async () => {
+    let found = 0
+    const same = async (from: string) => {
+      const plain = plainRows(checked(parseQuery(`SELECT v/archetype_node_id ${from}`), {}), ehrs).length
+      found += plain
+      for (const roles of [[], ['analyst']])
+        assert.deepEqual(await planned(`SELECT COUNT(*) ${from}`, roles), [`[${plain}]`])
+    }
+    await fc.assert(fc.asyncProperty(counted, same), { numRuns: 40, seed: 7 })
+    assert.ok(found > 0)
   })
 })

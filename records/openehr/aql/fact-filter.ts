@@ -1,0 +1,89 @@
+import { endOf, factOf, isHolder, momentIn, placeOf } from '../compositions/facts.ts'
+import { constantOf } from './evaluation/predicates.ts'
+import { both, either, type Filter } from './filters.ts'
+import type { ClassNode, Condition, Operand, Operator, PathStep, Path, Predicate, Query } from './language/ast.ts'
+
+/** The classes of FROM without which there is no row, by their variables. */
+type Required = ReadonlyMap<string, ClassNode>
+
+/** What WHERE says of values that the facts of compositions tell. It may let in too many compositions, never too few. */
+export function factFilter(where: Query['where'], required: Required): Filter | undefined {
+  const of = (term: Condition) => factFilter(term, required)
+  switch (where?.kind) {
+    case 'and':
+      return both(where.terms.map(of))
+    case 'or':
+      return either(where.terms.map(of))
+    case 'comparison': {
+      const { left, operator, right } = where
+      return compared(left, operator, right, required) ?? compared(right, TURNED[operator], left, required)
+    }
+    case 'matches':
+      return either(where.values.map((value) => compared(where.left, '=', value, required)))
+    default:
+      return undefined
+  }
+}
+
+const TURNED: Readonly<Record<Operator, Operator>> = {
+  ...{ '=': '=', '!=': '!=' },
+  ...{ '<': '>', '<=': '>=', '>': '<', '>=': '<=' },
+}
+
+/** What a comparison of a path with a constant asks of the facts; undefined: they do not tell. */
+function compared(left: Operand, operator: Operator, right: Operand, required: Required): Filter | undefined {
+  if (left.kind !== 'path' || left.predicate || right.kind !== 'literal' || operator === '!=')
+    return undefined
+  const node = required.get(left.variable)
+  const { value } = right
+  if (!node) return undefined
+  const at = momentIn(value)
+  const path = left.parts.map(({ attribute }) => attribute)
+  if (at !== undefined && node.rmType === 'COMPOSITION')
+    return isStart(left) ? { start: rangeOf(operator, at) } : undefined
+  const archetypeId = archetypeOf(node.predicate)
+  if (archetypeId === undefined || !isWithin(left.parts)) return undefined
+  if (typeof value === 'number' && path.slice(-3).join() === 'items,value,magnitude') {
+    const element = left.parts.at(-3) as PathStep
+    const nodeId = nodeIdOf(element.predicate)
+    return nodeId === undefined
+      ? undefined
+      : fact(placeOf(archetypeId, path.slice(0, -2), nodeId), operator, value)
+  }
+  return at !== undefined && path.slice(-3).join() === 'events,time,value'
+    ? fact(placeOf(archetypeId, path.slice(0, -1)), operator, at)
+    : undefined
+}
+
+const isStart = ({ parts }: Path): boolean =>
+  parts.map(({ attribute }) => attribute).join('/') === 'context/start_time/value' &&
+  parts.every(({ predicate }) => !predicate)
+
+/** Equal ones are let in always: whether they fit is found out by evaluating. */
+function rangeOf(operator: Operator, value: number): Filter {
+  if (operator === '=') return { $gte: value, $lte: value }
+  return operator.startsWith('>') ? { $gte: value } : { $lte: value }
+}
+
+function fact(place: string, operator: Operator, value: number): Filter {
+  const [from, to] = [operator.startsWith('<') ? place : factOf(place, value), factOf(place, value)]
+  return { facts: { $elemMatch: { $gte: from, $lte: operator.startsWith('>') ? endOf(place) : to } } }
+}
+
+/** The archetype that all objects of a class have. */
+function archetypeOf(predicate: Predicate | undefined): string | undefined {
+  if (predicate?.kind === 'and') return predicate.terms.map(archetypeOf).find((id) => id !== undefined)
+  const id = predicate?.kind === 'node' ? constantOf(predicate.id) : undefined
+  return typeof id === 'string' && isHolder(id) ? id : undefined
+}
+
+/** Of a node within an archetype. */
+function nodeIdOf(predicate: Predicate | undefined): string | undefined {
+  if (predicate?.kind === 'and') return predicate.terms.map(nodeIdOf).find((id) => id !== undefined)
+  const id = predicate?.kind === 'node' ? constantOf(predicate.id) : undefined
+  return typeof id === 'string' && !id.startsWith('openEHR-') ? id : undefined
+}
+
+/** Whether a path stays in its archetype: an item that is not told by its node may be the root of another one. */
+const isWithin = (parts: readonly PathStep[]): boolean =>
+  parts.every(({ attribute, predicate }) => attribute !== 'items' || nodeIdOf(predicate) !== undefined)

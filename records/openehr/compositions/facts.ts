@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto'
+import type { RmObject } from '../rm/canonical.ts'
+import { instantOf, parseDateTime } from '../rm/iso8601.ts'
+
+/**
+ * What stands where in a composition, each as a text of an index: where it is, hashed, and the number, so that texts sort as the
+ * numbers do. What a query asks of one place is then a range of texts.
+ */
+
+/** Archetypes whose values are told by where they are in them; the structures within have no archetypes of their own, mostly. */
+const HOLDER =
+  /^openEHR-\w+-(?:OBSERVATION|EVALUATION|INSTRUCTION|ACTION|ADMIN_ENTRY|GENERIC_ENTRY|CLUSTER)\./
+
+export const isHolder = (archetypeId: string): boolean => HOLDER.test(archetypeId)
+
+/** @param path the attributes from the archetype's root on, without what is in brackets; @param nodeId of the last of them */
+export const placeOf = (archetypeId: string, path: readonly string[], nodeId = ''): string =>
+  createHash('sha256')
+    .update(`${archetypeId}|${path.join('/')}|${nodeId}`)
+    .digest('base64url')
+    .slice(0, 8)
+
+/** A number as a text that sorts as it does: its bits, those of a negative one turned. */
+function sortable(number: number): string {
+  const bytes = Buffer.alloc(8)
+  bytes.writeDoubleBE(number + 0)
+  const isNegative = (bytes.readUInt8(0) & 0x80) !== 0
+  for (let i = 0; i < 8; i++) bytes[i] = (bytes[i] as number) ^ (isNegative ? 0xff : i === 0 ? 0x80 : 0)
+  return bytes.toString('hex')
+}
+
+export const factOf = (place: string, number: number): string => place + sortable(number)
+
+/** Sorts behind all facts of a place. */
+export const endOf = (place: string): string => `${place}g`
+
+export const momentIn = (value: unknown): number | undefined => {
+  const moment = typeof value === 'string' ? parseDateTime(value) : undefined
+  return moment && instantOf(moment)
+}
+
+interface Within {
+  archetypeId: string
+  path: readonly string[]
+}
+
+const timesPlace = (archetypeId: string): string => placeOf('times', [archetypeId])
+
+/** What is true of the facts of a composition in which an archetype is not there exactly once, though it is named. */
+export const repeatsOf = (archetypeId: string) => {
+  const place = timesPlace(archetypeId)
+  return { $elemMatch: { $gte: place, $lte: endOf(place) } }
+}
+
+/** How often an archetype is there, by the facts of such a composition. */
+export function timesIn(facts: readonly string[], archetypeId: string): number {
+  const place = timesPlace(archetypeId)
+  const bits = facts.find((fact) => fact.startsWith(place))?.slice(place.length) ?? ''
+  return Buffer.from(bits, 'hex').readDoubleBE() * -1
+}
+
+/** The magnitudes of the elements, and the times of the events, of all archetypes in a composition. */
+export function factsIn(composition: RmObject): string[] {
+  const facts = new Set<string>()
+  const times = new Map<string, number>()
+  const visit = (value: unknown, within: Within | undefined): void => {
+    if (typeof value !== 'object' || value === null) return
+    if (Array.isArray(value)) {
+      for (const one of value) visit(one, within)
+      return
+    }
+    const object = value as RmObject
+    const id = String(object.archetype_node_id ?? '')
+    if (id.startsWith('openEHR-'))
+      times.set(id, (times.get(id) ?? 0) + (id.split(/[-.]/)[2] === object._type ? 1 : 0))
+    const here = isHolder(id) ? { archetypeId: id, path: [] } : within
+    if (here) for (const fact of factsOf(object, id, here)) facts.add(fact)
+    for (const [name, member] of Object.entries(object))
+      visit(member, here && { ...here, path: [...here.path, name] })
+  }
+  visit(composition, undefined)
+  for (const [id, count] of times) if (count !== 1) facts.add(factOf(timesPlace(id), count))
+  return [...facts]
+}
+
+function factsOf({ value, time }: RmObject, nodeId: string, { archetypeId, path }: Within): string[] {
+  const place = (...more: Parameters<typeof placeOf> extends [string, ...infer R] ? R : never) =>
+    placeOf(archetypeId, ...more)
+  const last = path.at(-1)
+  const magnitude = (value as RmObject | undefined)?.magnitude
+  const at = momentIn((time as RmObject | undefined)?.value)
+  return [
+    ...(last === 'items' && typeof magnitude === 'number' ? [factOf(place(path, nodeId), magnitude)] : []),
+    ...(last === 'events' && at !== undefined ? [factOf(place([...path, 'time']), at)] : []),
+  ]
+}
