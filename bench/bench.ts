@@ -32,6 +32,10 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     about: 'a user’s own data and chat against a bare Express: batches, a list, posts, a topic',
     run: async () => (await import('./user-data/own-data.ts')).ownData(),
   },
+  aql: {
+    about: 'AQL over ever more compositions: one EHR, all EHRs, a count; and commits',
+    run: async ({ items, data }) => (await import('./aql/aql.ts')).aql(items, data),
+  },
   measurements: {
     about:
       'measurements by both families against a bare Express and a bare Parse Server, with ever more of them',
@@ -56,9 +60,9 @@ if (values.help || !chosen) {
   process.stdout.write(`Usage: npm run bench <name> [-- <options>]
 
 ${list.join('')}
-  --items N,N     clinical, measurements: how many items are registered (${values.items})
+  --items N,N     aql, clinical, measurements: how many items are registered (${values.items})
   --parts P,P     measurements: which of its parts (${values.parts})
-  --data DIR      measurements: where what is loaded is kept for the next run
+  --data DIR      aql, measurements: where what is loaded is kept for the next run
   --help          this text
 
   ROUNDS, SECONDS  in the environment: how many rounds (5) of how many seconds each (3)

@@ -1,9 +1,10 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { type Collection, MongoClient } from 'mongodb'
+import { residentMegabytes } from './frame/resident.ts'
 
 const help = `Measures the embedded database engine through the driver, on a directory of its own.
 
@@ -173,11 +174,6 @@ async function longCommands(readings: Collection<Reading>, documents: number) {
   await readsMeanwhile('all are grouped', probes, gather)
   await readsMeanwhile('all are updated', probes, () => readings.updateMany({}, { $inc: { systolic: 1 } }))
   await readsMeanwhile('all are deleted', probes, () => readings.deleteMany({ note: { $ne: '' } }))
-}
-
-async function residentMegabytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) / 1024
 }
 
 async function megabytesOnDisk(directory: string): Promise<number> {

@@ -22,6 +22,7 @@ export interface Workload<S> {
 export interface Figures {
   rate: number
   p50: number
+  p90: number
   p99: number
   /** Processor time that the side's process took for a request: it says more where others use the machine too. */
   processor: number
@@ -147,7 +148,7 @@ async function measure<S extends Side>(side: S, requests: Request[], connections
   const before = processorMs(side.child.pid)
   const { latency, requests: answered } = await ask(side, requests, { connections, duration: seconds })
   const processor = (processorMs(side.child.pid) - before) / answered.total
-  return { rate: answered.total / seconds, p50: latency.p50, p99: latency.p99, processor }
+  return { rate: answered.total / seconds, p50: latency.p50, p90: latency.p90, p99: latency.p99, processor }
 }
 
 /** Each connection has its own share of the requests, so that no two ask for the same thing at the same time. */
@@ -181,6 +182,7 @@ export const median = (values: number[]): number =>
 const medianOf = (figures: Figures[]): Figures => ({
   rate: median(figures.map(({ rate }) => rate)),
   p50: median(figures.map(({ p50 }) => p50)),
+  p90: median(figures.map(({ p90 }) => p90)),
   p99: median(figures.map(({ p99 }) => p99)),
   processor: median(figures.map(({ processor }) => processor)),
 })

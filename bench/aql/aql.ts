@@ -1,0 +1,148 @@
+/**
+ * AQL over blood pressures that were committed as compositions, ten in an EHR: what one EHR's were last, which were too high
+ * in a month across all EHRs, how many there are; and commits. One client asks, 24 commit.
+ */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
+import type { Request } from 'autocannon'
+import { MongoClient } from 'mongodb'
+import { setRole } from '../../records/ehrs/rights/roles.ts'
+import { compare, databaseUri, type Figures, type Side, send, signIn, stopSide } from '../frame/compare.ts'
+import { residentMegabytes } from '../frame/resident.ts'
+import { account, launchParseSide, signUp } from '../peers/parse-side.ts'
+import { load, PER_EHR, pressureOf } from './data.ts'
+
+const analyst = { ...account, email: 'analyst@example.org' }
+const observation = 'OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]'
+const systolic = 'o/data[at0001]/events[at0006]/data[at0003]/items[at0004]/value/magnitude'
+const time = 'o/data[at0001]/events[at0006]/time/value'
+
+const LAST = `SELECT ${time} AS time, ${systolic} AS systolic FROM EHR e[ehr_id/value=$ehr] CONTAINS COMPOSITION c CONTAINS ${observation} ORDER BY time DESC LIMIT 100`
+const HIGH = `SELECT e/ehr_id/value, ${systolic} FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation} WHERE ${systolic} >= 180 AND c/context/start_time/value >= '2025-03-01' AND c/context/start_time/value < '2025-04-01'`
+const COUNT = `SELECT COUNT(*) FROM EHR e CONTAINS COMPOSITION c CONTAINS ${observation}`
+
+const ask = (q: string, query_parameters: object = {}): Request =>
+  send('POST', '/med/aql', { q, query_parameters })
+
+/** The most milliseconds, half or nine tenths of the time; or the least in a second. */
+const aims: Record<string, { p50?: number; p90?: number; rate?: number }> = {
+  'last of one EHR': { p90: 20 },
+  'high in a month': { p50: 400 },
+  'count of an archetype': { p50: 50 },
+  commit: { rate: 400 },
+}
+const mostMemory = 1024
+const mostGrowth = 1.3
+
+type Table = Map<string, Figures[]>
+
+const engineIn = (directory: string) => startEmbeddedMongo({ dataDir: join(directory, 'engine') })
+
+/** Those EHRs that are asked for, of a directory that has been filled, or is now. */
+async function loaded(directory: string, items: number): Promise<string[]> {
+  const file = join(directory, 'ehrs.json')
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as string[]
+  mkdirSync(directory, { recursive: true })
+  const engine = await engineIn(directory)
+  const uri = databaseUri(engine.uri, 'ours')
+  const side = await launchParseSide('ours', '../server/main.js', engine.uri)
+  const { userId } = await signUp(side, uri, account.email)
+  const { userId: analystId } = await signUp(side, uri, analyst.email)
+  const client = await MongoClient.connect(uri)
+  await client.withSession((session) =>
+    session.withTransaction(() => setRole({ client, db: client.db() }, session, analystId, 'analyst', true)),
+  )
+  await client.close()
+  await stopSide(side)
+  const ehrIds = await load(uri, userId, items)
+  await engine.stop()
+  writeFileSync(file, JSON.stringify(ehrIds))
+  return ehrIds
+}
+
+const byPath = ({ headers: { Authorization = '' }, ...side }: Side): Side => ({
+  ...side,
+  headers: { 'Content-Type': 'application/json', Authorization },
+})
+
+async function measured(directory: string, items: number): Promise<Table> {
+  const ehrIds = await loaded(directory, items)
+  const engine = await engineIn(directory)
+  const ours = await launchParseSide('ours', '../server/main.js', engine.uri)
+  const [all, own] = [
+    { ...ours, headers: {} },
+    { ...ours, headers: {} },
+  ].map(byPath) as [Side, Side]
+  await signIn(all, '/auth/login/password', analyst)
+  await signIn(own, '/auth/login/password', account)
+  process.stdout.write(`\n${items} compositions: `)
+  const one = { connections: 1, warmUp: 20 }
+  const table: Table = new Map([
+    ...(await compare([own], {
+      'last of one EHR': {
+        requests: () => ehrIds.map((ehr) => ask(LAST, { ehr })),
+        connections: 1,
+        warmUp: 300,
+      },
+    })),
+    ...(await compare([all], {
+      'high in a month': { requests: () => [ask(HIGH)], ...one },
+      'count of an archetype': { requests: () => [ask(COUNT)], ...one },
+    })),
+    ...(await compare([own], {
+      commit: {
+        requests: () =>
+          ehrIds.map((ehr, i) =>
+            send('POST', `/med/ehr/${ehr}/composition/json`, pressureOf(i % 99, Date.now())),
+          ),
+        warmUp: 500,
+      },
+    })),
+  ])
+  const megabytes = [await residentMegabytes(ours.child.pid), await residentMegabytes(engine.pid)]
+  const sum = megabytes.reduce((total, each) => total + each, 0)
+  const told = megabytes.map((each) => each.toFixed(0)).join(' + ')
+  process.stdout.write(`\nmemory: ${told} MB, aim <= ${mostMemory}: ${verdict(sum <= mostMemory)}\n`)
+  await stopSide(ours)
+  await engine.stop()
+  return table
+}
+
+const verdict = (met: boolean) => (met ? 'met' : 'MISSED')
+
+function writeAims(table: Table): void {
+  for (const [name, [figures]] of table)
+    for (const [what, aim] of Object.entries(aims[name] ?? {})) {
+      const value = figures?.[what as keyof Figures] ?? Number.NaN
+      const met = what === 'rate' ? value >= aim : value <= aim
+      process.stdout.write(`${name}: ${what} ${value.toFixed(1)}, aim ${aim}: ${verdict(met)}\n`)
+    }
+}
+
+/**
+ * @param sizes how many compositions, separated by commas; the growth is that of one EHR's queries from the last but one to the
+ * last
+ * @param kept where the data directories are kept; undefined: nowhere
+ * @throws RangeError unless each fills whole EHRs
+ */
+export async function aql(sizes: string, kept?: string): Promise<void> {
+  const numbers = sizes.split(',').map(Number)
+  if (!numbers.every((items) => items >= 1000 && items <= 2_000_000 && items % PER_EHR === 0))
+    throw new RangeError(`--items takes multiples of ${PER_EHR} from 1000 to 2000000, separated by commas`)
+  const data = kept ?? mkdtempSync(join(tmpdir(), 'bench-'))
+  const all: Table[] = []
+  for (const items of numbers) {
+    const table = await measured(join(data, `aql-${items}`), items)
+    writeAims(table)
+    all.push(table)
+  }
+  if (kept === undefined) rmSync(data, { recursive: true, force: true })
+  const [before, after] = all.slice(-2).map((table) => table.get('last of one EHR')?.[0]?.rate ?? Number.NaN)
+  if (before === undefined || after === undefined) return
+  const growth = before / after
+  process.stdout.write(
+    `\ngrowth: ${growth.toFixed(2)}, aim <= ${mostGrowth}: ${verdict(growth <= mostGrowth)}\n`,
+  )
+}
