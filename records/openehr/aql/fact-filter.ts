@@ -48,10 +48,10 @@ function compared(left: Operand, operator: Operator, right: Operand, required: R
     const nodeId = nodeIdOf(element.predicate)
     return nodeId === undefined
       ? undefined
-      : fact(placeOf(archetypeId, path.slice(0, -2), nodeId), operator, value)
+      : fact(placeOf(archetypeId, path.slice(0, -2).join('/'), nodeId), operator, value)
   }
   return at !== undefined && path.slice(-3).join() === 'events,time,value'
-    ? fact(placeOf(archetypeId, path.slice(0, -1)), operator, at)
+    ? fact(placeOf(archetypeId, path.slice(0, -1).join('/')), operator, at)
     : undefined
 }
 

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { RmObject } from '../rm/canonical.ts'
 import { instantOf, parseDateTime } from '../rm/iso8601.ts'
 
@@ -14,11 +13,19 @@ const HOLDER =
 export const isHolder = (archetypeId: string): boolean => HOLDER.test(archetypeId)
 
 /** @param path the attributes from the archetype's root on, without what is in brackets; @param nodeId of the last of them */
-export const placeOf = (archetypeId: string, path: readonly string[], nodeId = ''): string =>
-  createHash('sha256')
-    .update(`${archetypeId}|${path.join('/')}|${nodeId}`)
-    .digest('base64url')
-    .slice(0, 8)
+export const placeOf = (archetypeId: string, path: string, nodeId = ''): string =>
+  hashed(`${archetypeId}|${path}|${nodeId}`)
+
+/** Two places that have the same hash would only let in more: it has to be quick, not secure. */
+function hashed(text: string): string {
+  let [a, b] = [0x811c9dc5, 0x9e3779b9]
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    a = Math.imul(a ^ code, 0x01000193)
+    b = Math.imul((b << 5) ^ (b >>> 27) ^ code, 0x85ebca6b)
+  }
+  return [a, b].map((part) => (part >>> 0).toString(16).padStart(8, '0')).join('')
+}
 
 /** A number as a text that sorts as it does: its bits, those of a negative one turned. */
 function sortable(number: number): string {
@@ -41,10 +48,10 @@ export const momentIn = (value: unknown): number | undefined => {
 
 interface Within {
   archetypeId: string
-  path: readonly string[]
+  path: string
 }
 
-const timesPlace = (archetypeId: string): string => placeOf('times', [archetypeId])
+const timesPlace = (archetypeId: string): string => placeOf('times', archetypeId)
 
 /** What is true of the facts of a composition in which an archetype is not there exactly once, though it is named. */
 export const repeatsOf = (archetypeId: string) => {
@@ -73,10 +80,11 @@ export function factsIn(composition: RmObject): string[] {
     const id = String(object.archetype_node_id ?? '')
     if (id.startsWith('openEHR-'))
       times.set(id, (times.get(id) ?? 0) + (id.split(/[-.]/)[2] === object._type ? 1 : 0))
-    const here = isHolder(id) ? { archetypeId: id, path: [] } : within
+    const here = isHolder(id) ? { archetypeId: id, path: '' } : within
     if (here) for (const fact of factsOf(object, id, here)) facts.add(fact)
     for (const [name, member] of Object.entries(object))
-      visit(member, here && { ...here, path: [...here.path, name] })
+      if (typeof member === 'object')
+        visit(member, here && { ...here, path: here.path === '' ? name : `${here.path}/${name}` })
   }
   visit(composition, undefined)
   for (const [id, count] of times) if (count !== 1) facts.add(factOf(timesPlace(id), count))
@@ -84,13 +92,10 @@ export function factsIn(composition: RmObject): string[] {
 }
 
 function factsOf({ value, time }: RmObject, nodeId: string, { archetypeId, path }: Within): string[] {
-  const place = (...more: Parameters<typeof placeOf> extends [string, ...infer R] ? R : never) =>
-    placeOf(archetypeId, ...more)
-  const last = path.at(-1)
-  const magnitude = (value as RmObject | undefined)?.magnitude
-  const at = momentIn((time as RmObject | undefined)?.value)
-  return [
-    ...(last === 'items' && typeof magnitude === 'number' ? [factOf(place(path, nodeId), magnitude)] : []),
-    ...(last === 'events' && at !== undefined ? [factOf(place([...path, 'time']), at)] : []),
-  ]
+  if (path.endsWith('items')) {
+    const magnitude = (value as RmObject | undefined)?.magnitude
+    return typeof magnitude === 'number' ? [factOf(placeOf(archetypeId, path, nodeId), magnitude)] : []
+  }
+  const at = path.endsWith('events') ? momentIn((time as RmObject | undefined)?.value) : undefined
+  return at === undefined ? [] : [factOf(placeOf(archetypeId, `${path}/time`), at)]
 }
