@@ -34,7 +34,7 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
   },
   aql: {
     about: 'AQL over ever more compositions: one EHR, all EHRs, a count; and commits',
-    run: async ({ items, data }) => (await import('./aql/aql.ts')).aql(items, data),
+    run: async ({ items, data }) => (await import('./aql/querying.ts')).aql(items, data),
   },
   measurements: {
     about:

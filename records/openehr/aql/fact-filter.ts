@@ -1,7 +1,16 @@
 import { endOf, factOf, isHolder, momentIn, placeOf } from '../compositions/facts.ts'
 import { constantOf } from './evaluation/predicates.ts'
 import { both, either, type Filter } from './filters.ts'
-import type { ClassNode, Condition, Operand, Operator, PathStep, Path, Predicate, Query } from './language/ast.ts'
+import type {
+  ClassNode,
+  Condition,
+  Operand,
+  Operator,
+  Path,
+  PathStep,
+  Predicate,
+  Query,
+} from './language/ast.ts'
 
 /** The classes of FROM without which there is no row, by their variables. */
 type Required = ReadonlyMap<string, ClassNode>
