@@ -85,9 +85,11 @@ export class Trials {
     const victim = await scene.start()
     const trials = new Trials(scene, await Clinic.open(scene.client, scene.db, victim))
     const courses: Course[] = []
-    // What a new database needs once is no moment of the first write.
-    for (const write of writes.slice(0, 1)) await trials.#courseOf(victim, write)
-    for (const write of writes) courses.push(await trials.#courseOf(victim, write))
+    for (const write of writes) {
+      // What a new database, or a kind of its data, needs once is no moment of a write.
+      await trials.#courseOf(victim, write)
+      courses.push(await trials.#courseOf(victim, write))
+    }
     const all = courses.flatMap((course) => course.moments.map((_, i) => ({ course, moment: i + 1 })))
     // Each round has services of its own: what would need another one is left to the run that tries all.
     const chosen = every === 1 ? all : thatCanBeStopped(all.filter((_, i) => i % every === 0))
