@@ -8,6 +8,12 @@ import { type ServiceProcess, stopProcess } from '../harness/service/process.ts'
 import { service } from '../harness/service/service.ts'
 import { found } from '../harness/until.ts'
 
+/** What the driver does is told when it does not come back. */
+const log = {
+  ...{ MONGODB_LOG_PATH: 'stderr', MONGODB_LOG_TOPOLOGY: 'debug', MONGODB_LOG_CONNECTION: 'debug' },
+  MONGODB_LOG_MAX_DOCUMENT_LENGTH: '300',
+}
+
 describe('a database that is away', function suite() {
   this.timeout(60_000)
   let faulty: FaultyMongo
@@ -19,7 +25,7 @@ describe('a database that is away', function suite() {
     faulty = await startFaultyMongo(databaseUri(''))
     const name = service.db.databaseName
     const MONGODB_URI = `${faulty.uri}/${name}`
-    ;[instance, patient] = await Promise.all([startNeighbour({ MONGODB_URI }), newPatient()])
+    ;[instance, patient] = await Promise.all([startNeighbour({ MONGODB_URI, ...log }), newPatient()])
     plan = await newPlan(patient)
   })
   after(async () => {
@@ -37,8 +43,17 @@ describe('a database that is away', function suite() {
       ...(body && { body: JSON.stringify(body) }),
     })
 
-  const isReady = () =>
-    found(async () => ((await send('GET', '/health/ready')).ok ? true : undefined), instance.output())
+  const isReady = async () => {
+    let last = ''
+    await found(
+      async () => {
+        const answer = await send('GET', '/health/ready')
+        last = `${answer.status} ${await answer.text()}`
+        return answer.ok || undefined
+      },
+      () => `${instance.output().slice(-20_000)}\n${last}: to be ready`,
+    )
+  }
 
   const bloodPressure = {
     timestamp: { __type: 'Date', iso: '2026-11-20T08:00:00.000Z' },

@@ -41,7 +41,8 @@ const wtimeout = {
 }
 
 describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
-  this.timeout(120_000)
+  // A machine may have more to do than this.
+  this.timeout(600_000)
   let faulty: FaultyMongo
   let instance: ServiceProcess
   let patient: Patient

@@ -7,12 +7,12 @@ const PATIENCE_MS = 30_000
 /** Looks until there is something. @returns it; fails when it is not there in time */
 export async function found<T>(
   look: () => Promise<T | undefined> | T | undefined,
-  what = 'what was awaited',
+  what: string | (() => string) = 'what was awaited',
 ): Promise<T> {
   for (const end = Date.now() + PATIENCE_MS; ; await sleep(25)) {
     const seen = await look()
     if (seen !== undefined) return seen
-    assert.ok(Date.now() < end, `${what} did not come in time`)
+    assert.ok(Date.now() < end, `${typeof what === 'string' ? what : what()} did not come in time`)
   }
 }
 
