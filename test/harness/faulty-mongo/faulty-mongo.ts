@@ -4,10 +4,11 @@ import type { Document } from 'mongodb'
 import { answerOf, answerTo, commandOf, split } from './messages.ts'
 
 /**
- * What happens to a command: it is answered in the server's place, its answer is changed, or the connection breaks:
- * before the command arrives, when it has been done, or in the middle of its answer.
+ * What happens to a command: it is never answered, it is answered in the server's place, its answer is changed, or the
+ * connection breaks: before the command arrives, when it has been done, or in the middle of its answer.
  */
 export type Fault =
+  | { silence: true }
   | { answer: Document }
   | { change: (answer: Document) => Document }
   | { cut: 'before' | 'after' | 'within' }
@@ -81,6 +82,7 @@ function relay(faulty: FaultyMongo, client: Socket, upstream: Socket): void {
     const command = commandOf(request)
     const greets = greetings.has(Object.keys(command)[0] ?? '')
     const fault = greets ? undefined : faulty.fault(command)
+    if (fault && 'silence' in fault) return
     if (fault && 'answer' in fault) return void client.write(answerTo(request, fault.answer))
     if (fault && 'cut' in fault && fault.cut === 'before') return void client.destroy()
     relayed.push({ request, fault, greets })
