@@ -9,13 +9,15 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * @throws MalformedRequest for what is not JSON in UTF-8, cannot be kept, is larger than its limits or names `__proto__`
  */
 export function parseJson(bytes: Buffer, limits: JsonLimits): unknown {
+  let text = ''
   let value: unknown
   try {
-    value = JSON.parse(utf8.decode(bytes))
+    text = utf8.decode(bytes)
+    value = JSON.parse(text)
   } catch {
     refuse('The body is not valid JSON in UTF-8.')
   }
-  const exceeded = walkJson(value, limits, check)
+  const exceeded = walkJson(value, limits, text.includes('\\u') ? check : checkPlain)
   if (exceeded === 'values') refuseMany(limits)
   if (exceeded === 'depth') refuse(`The body is nested deeper than ${limits.depth} levels.`)
   return value
@@ -28,20 +30,28 @@ export function parseForm(bytes: Buffer, limits: JsonLimits): URLSearchParams {
   return fields
 }
 
-const isTrap = (key: string): boolean => key === '__proto__' || key.includes('\0') || isBent(key)
-
-/** What would not come back as it was sent: a number beyond a double, half of a character. */
-const isBent = (value: unknown): boolean =>
-  typeof value === 'number' ? !Number.isFinite(value) : typeof value === 'string' && !isWhole(value)
-
-/** Only an escape can bring half of a character into a text that was UTF-8. */
 const isWhole = (text: string): boolean => !/\p{Surrogate}/u.test(text)
 
+const isTrap = (key: string): boolean => key === '__proto__' || key.includes('\0') || !isWhole(key)
+
 function check(value: unknown): void {
-  if (isBent(value)) refuse('The body contains a number or a string that cannot be stored.')
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return
-  if (Object.keys(value).some(isTrap)) refuse('The body contains a property name that is never allowed.')
+  if (typeof value === 'string' && !isWhole(value)) refuse(BENT)
+  checkPlain(value)
+  if (isObject(value) && Object.keys(value).some(isTrap)) refuse(TRAP)
 }
+
+/** Only an escape can bring half of a character, or NUL, into a text that was UTF-8: without one there is less to look for. */
+function checkPlain(value: unknown): void {
+  if (typeof value === 'number' && !Number.isFinite(value)) refuse(BENT)
+  if (isObject(value) && Object.hasOwn(value, '__proto__')) refuse(TRAP)
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What would not come back as it was sent: a number beyond a double, half of a character. */
+const BENT = 'The body contains a number or a string that cannot be stored.'
+const TRAP = 'The body contains a property name that is never allowed.'
 
 const refuseMany = ({ values }: JsonLimits): never =>
   refuse(`The body contains more than ${values.toLocaleString('en')} values.`)

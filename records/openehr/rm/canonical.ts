@@ -51,7 +51,10 @@ function readObject(json: unknown, declared: string, path: string, faults: Fault
   if (rm === undefined) return undefined
   const object: RmObject = { _type: rm.name }
   for (const attribute of rm.attributes.values()) {
-    const value = readAttribute(given[attribute.name], attribute, at(path, attribute.name), faults)
+    const told = given[attribute.name]
+    // Most of a class are not told, and cost nothing.
+    if (isMissing(told) && !attribute.mandatory) continue
+    const value = readAttribute(told, attribute, at(path, attribute.name), faults)
     if (value !== undefined) object[attribute.name] = value
   }
   for (const name of Object.keys(given))
@@ -105,10 +108,7 @@ function inferred(given: Record<string, unknown>, declared: string): string {
 }
 
 function readAttribute(value: unknown, attribute: RmAttribute, path: string, faults: Faults): unknown {
-  if (isMissing(value)) {
-    if (attribute.mandatory) faults.add(path, 'required', 'is required')
-    return undefined
-  }
+  if (isMissing(value)) return faults.add(path, 'required', 'is required')
   if (!attribute.multiple) return readValue(value, attribute.type, path, faults)
   if (!Array.isArray(value)) return faults.add(path, 'type', 'must be an array')
   return value.map((member, i) => readValue(member, attribute.type, at(path, i), faults))

@@ -20,8 +20,11 @@ const number = (...texts: (string | undefined)[]): number | undefined => {
   return text === undefined ? undefined : Number(text.replace(',', '.'))
 }
 
-const told = (parts: Record<string, number | undefined>): Moment =>
-  Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
+/** Without the parts that are not given. */
+function told(parts: { [Part in keyof Moment]: Moment[Part] | undefined }): Moment {
+  for (const part in parts) if (parts[part as keyof Moment] === undefined) delete parts[part as keyof Moment]
+  return parts as Moment
+}
 
 const daysIn = (year: number, month: number): number =>
   new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate()

@@ -2,9 +2,11 @@ import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
+import { createLookup, type Lookup } from '../../store/batching/lookup.ts'
 import type { Expected } from '../../store/decisions.ts'
-import type { Caller, Permissions } from '../../store/documents/caller.ts'
-import type { Saved } from '../../store/documents/parse-format.ts'
+import { type Caller, isPermitted, type Permissions } from '../../store/documents/caller.ts'
+import { documentsOf } from '../../store/documents/database.ts'
+import { type ParseDocument, parseFormat, type Saved } from '../../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../../store/reading/listing.ts'
 import { Store } from '../../store/store.ts'
 import { unlessMade } from '../../store/writing/once.ts'
@@ -36,6 +38,8 @@ const TemplateHeads = {
   indexes: [{ key: { key: 1 }, unique: true }],
 } as const
 
+const headFormat = parseFormat(Head)
+
 const TemplateFiles = { collection: 'openehr.template_files', schema: File, lists: {} } as const
 
 /** Everybody who is logged in may read templates; the operation has checked who may change them. */
@@ -65,6 +69,8 @@ export class Templates {
   readonly #records: Records
   readonly #heads
   readonly #files
+  /** Every composition asks for its template: those of the same moment ask together. */
+  readonly #byKey: Lookup<ParseDocument>
   /** By the id of the record: a template never changes, and one that replaces it is another record. */
   readonly #read = new LRUCache<string, Template>({ maxSize: CACHED_BYTES })
 
@@ -72,6 +78,11 @@ export class Templates {
     this.#records = records
     this.#heads = new Store(records, TemplateHeads)
     this.#files = new Store(records, TemplateFiles)
+    const heads = documentsOf(records, TemplateHeads.collection)
+    this.#byKey = createLookup<ParseDocument>(
+      ({ key }) => String(key),
+      (keys) => heads.find({ key: { $in: keys } }).toArray(),
+    )
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -158,9 +169,9 @@ export class Templates {
   }
 
   async #head(caller: Caller, templateId: string): Promise<Saved<Head>> {
-    const { items } = await this.#heads.list(caller, 'byId', { where: { key: keyOf(templateId) }, limit: 1 })
-    if (!items[0]) throw new ServiceError('NotFound')
-    return items[0]
+    const found = await this.#byKey(keyOf(templateId))
+    if (!found || !isPermitted(found._rperm, caller)) throw new ServiceError('NotFound')
+    return headFormat.fromStored(found)
   }
 
   async #bytes(caller: Caller, id: string): Promise<Buffer> {
