@@ -2,6 +2,8 @@ import type Parse from 'parse/node'
 import type { WriteAnswers } from './adapter/full-responses.ts'
 import type { ToObject } from './adapter/read-once.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
+import { requireParseServer } from './not-loaded.ts'
+import type { Migration } from './schema-check.ts'
 
 /**
  * Parse Server's modules, among them those that its package does not offer. They take half a second to load: the
@@ -11,13 +13,14 @@ import type { RoleCache } from './adapter/role-cache.ts'
 export async function loadParseServer() {
   // Read while they load: without it a folder `logs` appears in the working directory.
   process.env.PARSE_SERVER_LOGS_FOLDER = 'null'
-  const { ParseServer } = await import('parse-server')
+  const { ParseServer } = requireParseServer()
   const { default: adapter } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoStorageAdapter.js')
   const { default: rest } = await import('parse-server/lib/rest.js')
   const { default: cache } = await import('parse-server/lib/cache.js')
   const { default: batch } = await import('parse-server/lib/batch.js')
   const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
   const { default: controller } = await import('parse-server/lib/Controllers/DatabaseController.js')
+  const { default: schemas } = await import('parse-server/lib/SchemaMigrations/DefinedSchemas.js')
   const { default: Parse } = await import('parse/node')
   const toObject: ToObject = transform.mongoObjectToParseObject
   const routablePaths: RoutablePaths = batch.makeBatchRoutingPathFunction
@@ -30,6 +33,7 @@ export async function loadParseServer() {
     ParseError: Parse.Error,
     toObject,
     writeAnswers: controller.prototype as WriteAnswers,
+    migration: schemas.DefinedSchemas.prototype as Migration,
   }
 }
 

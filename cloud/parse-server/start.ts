@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { makeIndexes } from '../../records/store/documents/indexes.ts'
 import { type Apps, loadParseServer } from './internals.ts'
 import { type ParseConfig, type ParseParts, parseOptions } from './options.ts'
-import { verifySchema } from './schema-check.ts'
+import { migrateChanged, verifySchema } from './schema-check.ts'
 
 /**
  * Starts the genuine Parse Server on the database; at most one per process, since its schema cache is shared.
@@ -19,8 +19,9 @@ export async function startParse(
   parts: Omit<ParseParts, 'databaseAdapter'>,
 ): Promise<Express> {
   requireNativeBcrypt()
-  const { ParseServer, apps } = await loadParseServer()
+  const { ParseServer, apps, migration } = await loadParseServer()
   knowByText(apps)
+  migrateChanged(migration)
   const options = parseOptions(config, publicUrl, log, { ...parts, databaseAdapter: adapter })
   const parse = ParseServer(options as never)
   await parse.start()

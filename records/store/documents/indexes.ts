@@ -30,6 +30,10 @@ export async function makeIndexes(collection: Indexed, declared: readonly IndexD
 
 async function bringUpToDate(collection: Indexed, declared: readonly Named[]): Promise<void> {
   const present = await collection.listIndexes().toArray().catch(noneYet)
+  if (present.length === 0 && declared.length > 0) {
+    await collection.createIndexes([...declared])
+    return
+  }
   for (const index of declared) {
     const versions = present.filter(({ name }) => name === index.name || name.startsWith(`${index.name}@`))
     const old = versions.filter((one) => !isSame(one, index))

@@ -135,6 +135,10 @@ describe('care-plan templates', () => {
     })
     afterEach(() => rmSync(folder, { recursive: true }))
 
+    it('are held to rules that those of the service meet', () => {
+      assert.equal(templatesIn('records/care-plans/templates').list('en', { limit: 10 }).items.length, 4)
+    })
+
     it('come with those of the service, or in place of one', () => {
       write('own.json', own)
       write('asthma.json', { ...own, id: 'asthma' })

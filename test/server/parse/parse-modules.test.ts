@@ -14,19 +14,22 @@ const slow = asUrl(`
   }`)
 
 describe('the modules of Parse Server', () => {
-  it('know each other, whichever of them the disk gives first', async function () {
+  it('know each other, whichever of them the disk gives first, and what is never used is not loaded', async function () {
     this.timeout(30_000)
     const register = asUrl(`import { register } from 'node:module'; register(${JSON.stringify(slow)})`)
     const modules = new URL('../../../cloud/parse-server/internals.js', import.meta.url)
     const script = `
+      import { createRequire } from 'node:module'
       const { loadParseServer } = await import(${JSON.stringify(modules.href)})
       await loadParseServer()
+      const loaded = Object.keys(createRequire(process.execPath).cache)
+      const inVain = loaded.filter((path) => /node_modules.(graphql.language|pg|@ldapjs|@redis.client)./.test(path))
       const { default: write } = await import('parse-server/lib/RestWrite.js')
       const config = { generateSessionExpiresAt: () => new Date() }
       const { createSession } = write.createSession(config, { userId: 'somebody', createdWith: {} })
       // There is no database to write it to.
       createSession().catch(() => {})
-      process.stdout.write('known')
+      process.stdout.write(['known', ...inVain].join())
       process.exit(0)`
     const { stdout } = await run(process.execPath, [
       ...['--import', register, '--input-type=module', '--eval', script],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { MongoClient } from 'mongodb'
+import { type Document, MongoClient } from 'mongodb'
 import { databaseUri } from '../../harness/run.ts'
 import { freePort } from '../../harness/service/port.ts'
 import { newDataDir, startProcess } from '../../harness/service/process.ts'
@@ -9,16 +9,23 @@ import { refusal } from '../../harness/service/service.ts'
 
 describe('a start that is refused', function suite() {
   this.timeout(60_000)
-  it('names the classes that could not be brought up to date', async () => {
+  it('names the classes that could not be brought up to date, as the others are', async () => {
     const MONGODB_URI = databaseUri('old')
     const client = await MongoClient.connect(MONGODB_URI)
     const db = client.db()
     await db.collection<{ _id: string }>('environment').insertOne({ _id: 'kind', ...{ kind: 'main' } })
-    await db.collection<{ _id: string }>('_SCHEMA').insertOne({ _id: 'Goal', ...{ name: 'number' } })
-    await client.close()
+    const schemas = db.collection<Document & { _id: string }>('_SCHEMA')
+    await schemas.insertMany([
+      { _id: 'Goal', name: 'number' },
+      { _id: 'CarePlan', name: 'string', _metadata: { class_permissions: { find: { '*': true } } } },
+    ])
     const service = await startProcess({ MONGODB_URI })
     assert.equal(await service.ended, 1)
-    assert.match(service.output(), /could not be brought up to date: Goal\.name/)
+    assert.match(service.output(), /could not be brought up to date: Goal\.name\n/)
+    const plan = await schemas.findOne({ _id: 'CarePlan' })
+    const { find } = plan?._metadata.class_permissions ?? {}
+    assert.deepEqual([plan?.ehrId, find], ['string', { requiresAuthentication: true }])
+    await client.close()
   })
 
   it('says that the data are of a newer version', async () => {
