@@ -94,8 +94,20 @@ export const integer = (value: unknown, name: string, fallback: number, min = 0)
   return Math.trunc(number)
 }
 
-export const toBigInt = (value: unknown): bigint =>
-  bsonType(value) === 'Long' ? (value as Long).toBigInt() : BigInt(Math.trunc(toNumber(value)))
+/** A finite number without its fraction, exactly. */
+export const toBigInt = (value: unknown): bigint => {
+  if (bsonType(value) === 'Long') return (value as Long).toBigInt()
+  if (bsonType(value) === 'Decimal128') return wholeOf(String(value))
+  return BigInt(Math.trunc(toNumber(value)))
+}
+
+const wholeOf = (decimal: string): bigint => {
+  const [, sign, whole = '', fraction = '', exponent = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/.exec(decimal) ?? []
+  const shift = Number(exponent) - fraction.length
+  const digits = BigInt(`${sign}${whole}${fraction}`)
+  return shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift)
+}
 
 export const truthy = (value: unknown): boolean => (isNumeric(value) ? toNumber(value) !== 0 : Boolean(value))
 

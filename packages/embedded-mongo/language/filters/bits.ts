@@ -1,5 +1,6 @@
 /** Bits of whole numbers and of binary data, for $bitsAllSet and its kin. */
-import type { Binary } from 'bson'
+import { type Binary, Long } from 'bson'
+import { equal } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { bsonType, isNumeric, toBigInt, toNumber } from '../../values/values.ts'
 
@@ -17,9 +18,11 @@ export const bits = (operand: unknown, accept: (positions: number[], isSet: IsSe
 /** @throws 2, 9 for what names no bits */
 const positionsOf = (operand: unknown): number[] => {
   if (Array.isArray(operand)) return operand.map(positionOf)
-  const isSet = bsonType(operand) === 'Binary' ? bitsOf(operand) : bitsOf(mask(operand))
-  const length = bsonType(operand) === 'Binary' ? 8 * (operand as Binary).length() : 64
-  return Array.from({ length }, (_, position) => position).filter((position) => isSet?.(position))
+  const bytes = bytesOf(operand)
+  const isSet = bitsOf(bytes ? operand : mask(operand))
+  return Array.from({ length: bytes ? 8 * bytes.length : 64 }, (_, position) => position).filter((position) =>
+    isSet?.(position),
+  )
 }
 
 const positionOf = (value: unknown): number => {
@@ -30,20 +33,33 @@ const positionOf = (value: unknown): number => {
 }
 
 const mask = (operand: unknown): unknown => {
-  const number = isNumeric(operand) ? toNumber(operand) : Number.NaN
-  if (!Number.isInteger(number) || number < 0 || toBigInt(operand) >= 2n ** 63n)
-    return fail(9, 'bit operators need an array of bit positions, a non-negative whole number or binary data')
+  if (!isNumeric(operand)) fail(2, 'bit operators take an array, a number, or binary data')
+  if (wholeOf(operand) === undefined || toNumber(operand) < 0)
+    fail(9, 'a bit mask must be a non-negative whole number that fits into 64 bits')
   return operand
+}
+
+/** Of old binary data (subtype 2) also its length, which stands in front of it. */
+const bytesOf = (value: unknown): Uint8Array | undefined => {
+  if (bsonType(value) !== 'Binary') return undefined
+  const bytes = (value as Binary).value()
+  if ((value as Binary).sub_type !== 2) return bytes
+  const length = Buffer.alloc(4)
+  length.writeInt32LE(bytes.length)
+  return Buffer.concat([length, bytes])
+}
+
+const wholeOf = (value: unknown): bigint | undefined => {
+  if (!isNumeric(value) || !Number.isFinite(toNumber(value))) return undefined
+  const whole = toBigInt(value)
+  return BigInt.asIntN(64, whole) === whole && equal(value, Long.fromBigInt(whole)) ? whole : undefined
 }
 
 /** undefined for what has no bits; beyond its end a number has its sign, binary data zeros. */
 const bitsOf = (value: unknown): IsSet | undefined => {
-  if (bsonType(value) === 'Binary') {
-    const bytes = (value as Binary).value()
-    return (position) => ((bytes[position >>> 3] ?? 0) & (1 << (position & 7))) !== 0
-  }
-  const number = isNumeric(value) ? toNumber(value) : Number.NaN
-  if (!Number.isInteger(number) || toBigInt(value) !== BigInt.asIntN(64, toBigInt(value))) return undefined
-  const whole = toBigInt(value)
+  const bytes = bytesOf(value)
+  if (bytes) return (position) => ((bytes[position >>> 3] ?? 0) & (1 << (position & 7))) !== 0
+  const whole = wholeOf(value)
+  if (whole === undefined) return undefined
   return (position) => ((whole >> BigInt(Math.min(position, 63))) & 1n) !== 0n
 }

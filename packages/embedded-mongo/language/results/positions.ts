@@ -2,7 +2,7 @@
 import type { Document } from 'bson'
 import type { Collation } from '../../values/compare.ts'
 import { fields, get, isObject } from '../../values/values.ts'
-import { elementTest } from '../filters/matcher.ts'
+import { elementTest, isOperators } from '../filters/matcher.ts'
 
 /** The first element of the array at `path` that a condition of the filter on it, or below it, accepts. */
 export const matchedPosition = (
@@ -31,6 +31,11 @@ const elementCondition = (path: string, key: string, condition: unknown, collati
   if (key !== path) return undefined
   const elemMatch = get(condition, '$elemMatch')
   if (isObject(elemMatch)) return elementTest(elemMatch, { collation })
-  const test = elementTest({ value: condition }, { collation })
+  const positive = isOperators(condition) ? withoutNegations(condition) : condition
+  if (isOperators(condition) && !isOperators(positive)) return undefined
+  const test = elementTest({ value: positive }, { collation })
   return (element: unknown) => test({ value: element })
 }
+
+/** What no element has to fulfil has no position. */
+const withoutNegations = ({ $ne, $nin, $not, ...positive }: Document): Document => positive

@@ -4,10 +4,11 @@ import { type Collation, compare, equal, ValueSet } from '../../values/compare.t
 import { fail } from '../../values/errors.ts'
 import { bsonType, clone, isNumeric, isObject, toNumber } from '../../values/values.ts'
 import { isRegex } from '../expressions/regex.ts'
-import { elementTest, isOperators, type Predicate } from '../filters/matcher.ts'
+import { compileFilter, isOperators, type Predicate } from '../filters/matcher.ts'
 import { sorted } from '../results/sort.ts'
 
-type ArrayUpdate = (current: unknown, operand: unknown, path: string, collation?: Collation) => unknown
+/** The array after the change; undefined: nothing changes. @throws where the operand is none, before any document is seen */
+type ArrayUpdate = (operand: unknown, collation?: Collation) => (current: unknown, path: string) => unknown
 
 const typeName = (value: unknown): string =>
   bsonType(value)?.toLowerCase() ?? (value === null ? 'null' : typeof value)
@@ -19,23 +20,27 @@ const arrayAt = (value: unknown, path: string): unknown[] => {
   return value
 }
 
-const eachOf = (operand: unknown, name: string): unknown[] => {
-  if (!isObject(operand) || !('$each' in operand)) return [operand]
-  if (!Array.isArray(operand.$each)) return fail(2, `The argument to $each in ${name} must be an array`)
-  return operand.$each
+/** What an operand adds, and its other clauses. @throws for a clause that is not among `known` */
+const addition = (operand: unknown, name: string, known: string[], wrongEach: number) => {
+  if (!isObject(operand) || !('$each' in operand)) return { added: [operand], clauses: undefined }
+  const { $each, ...clauses } = operand
+  if (!Array.isArray($each)) return fail(wrongEach, `The argument to $each in ${name} must be an array`)
+  for (const clause of Object.keys(clauses))
+    if (!known.includes(clause)) fail(2, `Unrecognized clause in ${name}: ${clause}`)
+  return { added: $each, clauses }
 }
 
-export const push: ArrayUpdate = (current, operand, path, collation) => {
-  const array = [...arrayAt(current, path)]
-  const added = eachOf(operand, '$push').map(clone)
-  if (!isObject(operand) || !('$each' in operand)) return [...array, ...added]
-  for (const name of Object.keys(operand))
-    if (!['$each', '$slice', '$sort', '$position'].includes(name))
-      fail(2, `Unrecognized clause in $push: ${name}`)
-  const { $position, $sort, $slice } = operand
-  array.splice($position === undefined ? array.length : whole($position, '$position'), 0, ...added)
-  const ordered = $sort === undefined ? array : sortedArray(array, $sort, collation)
-  return $slice === undefined ? ordered : sliced(ordered, whole($slice, '$slice'))
+export const push: ArrayUpdate = (operand, collation) => {
+  const { added, clauses = {} } = addition(operand, '$push', ['$slice', '$sort', '$position'], 2)
+  const position = clauses.$position === undefined ? undefined : whole(clauses.$position, '$position')
+  const slice = clauses.$slice === undefined ? undefined : whole(clauses.$slice, '$slice')
+  const order = clauses.$sort === undefined ? undefined : sorting(clauses.$sort, collation)
+  return (current, path) => {
+    const array = [...arrayAt(current, path)]
+    array.splice(position ?? array.length, 0, ...added.map(clone))
+    const ordered = order ? order(array) : array
+    return slice === undefined ? ordered : sliced(ordered, slice)
+  }
 }
 
 const whole = (value: unknown, name: string): number =>
@@ -46,58 +51,75 @@ const whole = (value: unknown, name: string): number =>
 const sliced = (array: unknown[], count: number): unknown[] =>
   count < 0 ? array.slice(count) : array.slice(0, count)
 
-const sortedArray = (array: unknown[], spec: unknown, collation?: Collation): unknown[] => {
-  if (!isNumeric(spec)) {
-    if (isObject(spec) && Object.keys(spec).length > 0) return sorted(array as Document[], spec, collation)
+const direction = (value: unknown): number =>
+  isNumeric(value) && Math.abs(toNumber(value)) === 1
+    ? toNumber(value)
+    : fail(2, 'The $sort element value must be either 1 or -1')
+
+const sorting = (spec: unknown, collation?: Collation): ((array: unknown[]) => unknown[]) => {
+  if (isNumeric(spec)) {
+    const sign = direction(spec)
+    return (array) => array.sort((a, b) => compare(a, b, collation) * sign)
+  }
+  if (!isObject(spec) || Object.keys(spec).length === 0)
     return fail(
       2,
       'The $sort is invalid: use 1/-1 to sort the whole element, or {field:1/-1} to sort embedded fields',
     )
+  for (const [field, value] of Object.entries(spec)) {
+    direction(value)
+    if (field.split('.').includes('')) fail(2, `The $sort field '${field}' contains an empty field name`)
   }
-  const sign = toNumber(spec)
-  if (sign !== 1 && sign !== -1) fail(2, 'The $sort element value must be either 1 or -1')
-  return array.sort((a, b) => compare(a, b, collation) * sign)
+  return (array) => sorted(array as Document[], spec, collation)
 }
 
-export const addToSet: ArrayUpdate = (current, operand, path, collation) => {
-  const array = [...arrayAt(current, path)]
-  if (isObject(operand) && '$each' in operand)
-    for (const name of Object.keys(operand))
-      if (name !== '$each') fail(2, `Found unexpected fields after $each in $addToSet: ${name}`)
-  const present = new ValueSet(array, collation)
-  for (const value of eachOf(operand, '$addToSet')) if (present.add(value)) array.push(clone(value))
-  return array
+export const addToSet: ArrayUpdate = (operand, collation) => {
+  const { added } = addition(operand, '$addToSet', [], 14)
+  return (current, path) => {
+    const array = [...arrayAt(current, path)]
+    const present = new ValueSet(array, collation)
+    for (const value of added) if (present.add(value)) array.push(clone(value))
+    return array
+  }
 }
 
-export const pop: ArrayUpdate = (current, operand, path) => {
+export const pop: ArrayUpdate = (operand) => {
   const end = isNumeric(operand) ? toNumber(operand) : 0
   if (end !== 1 && end !== -1) fail(9, '$pop expects 1 or -1')
-  if (current === undefined) return undefined
-  if (!Array.isArray(current))
-    return fail(14, `Path '${path}' contains an element of non-array type '${typeName(current)}'`)
-  return end === 1 ? current.slice(0, -1) : current.slice(1)
+  return (current, path) => {
+    if (current === undefined) return undefined
+    if (!Array.isArray(current))
+      return fail(14, `Path '${path}' contains an element of non-array type '${typeName(current)}'`)
+    return end === 1 ? current.slice(0, -1) : current.slice(1)
+  }
 }
 
-export const pull: ArrayUpdate = (current, operand, path, collation) => {
-  if (current === undefined) return undefined
-  if (!Array.isArray(current)) return fail(2, `Cannot apply $pull to a non-array value at '${path}'`)
-  const test = pullTest(operand, collation)
-  return current.filter((element) => !test(element))
-}
+const without =
+  (name: string, test: Predicate): ReturnType<ArrayUpdate> =>
+  (current, path) => {
+    if (current === undefined) return undefined
+    if (!Array.isArray(current)) return fail(2, `Cannot apply ${name} to a non-array value at '${path}'`)
+    return current.filter((element) => !test(element))
+  }
 
+export const pull: ArrayUpdate = (operand, collation) => without('$pull', pullTest(operand, collation))
+
+/** Conditions meet each element as they meet a field: of an element that is an array, also what is in it. */
 const pullTest = (operand: unknown, collation?: Collation): Predicate => {
-  if (isRegex(operand)) return (element) => elementTest({ $regex: operand }, {})(element)
+  if (isRegex(operand) || (isOperators(operand) && !isLogic(operand))) {
+    const test = compileFilter({ element: operand }, { collation })
+    return (element) => test({ element })
+  }
   if (!isObject(operand)) return (element) => equal(element, operand, collation)
-  if (isOperators(operand)) return elementTest(operand, { collation })
-  const test = elementTest(operand, { collation })
+  const test = compileFilter(operand, { collation })
   return (element) => isObject(element) && test(element)
 }
 
-export const pullAll: ArrayUpdate = (current, operand, path, collation) => {
+const isLogic = (operand: Document): boolean => /^\$(and|or|nor)$/.test(Object.keys(operand)[0] as string)
+
+export const pullAll: ArrayUpdate = (operand, collation) => {
   if (!Array.isArray(operand))
     return fail(2, `$pullAll requires an array argument but was given a ${typeName(operand)}`)
-  if (current === undefined) return undefined
-  if (!Array.isArray(current)) return fail(2, `Cannot apply $pullAll to a non-array value at '${path}'`)
   const pulled = new ValueSet(operand, collation)
-  return current.filter((element) => !pulled.has(element))
+  return without('$pullAll', (element) => pulled.has(element))
 }

@@ -20,6 +20,8 @@ export const compileArrayFilters = (arrayFilters: unknown, collation?: Collation
     const [name] = names
     if (name === undefined || names.size !== 1)
       return fail(9, 'Error parsing array filter :: caused by :: Expected a single top-level field name')
+    if (!/^[a-z][a-zA-Z0-9]*$/.test(name))
+      return fail(2, `The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '${name}'`)
     if (found.has(name)) fail(9, `Found multiple array filters with the same top-level field name ${name}`)
     const test = compileFilter(filter, { collation })
     found.set(name, (element) => test({ [name]: element }))
@@ -36,12 +38,18 @@ const identifiers = (filter: unknown): string[] =>
       )
     : []
 
-/** @throws 9 when a filter is not used */
+/** @throws 2 for an identifier that has no filter, 9 when a filter is not used */
 export const checkArrayFilters = (paths: string[], filters: ArrayFilters): void => {
+  const used = new Set(
+    paths.flatMap((path) => path.split('.').flatMap((part) => (isPositional(part) ? part.slice(2, -1) : []))),
+  )
+  for (const name of used)
+    if (name && !filters.has(name)) fail(2, `No array filter found for identifier '${name}'`)
   for (const name of filters.keys())
-    if (!paths.some((path) => path.split('.').includes(`$[${name}]`)))
-      fail(9, `The array filter for identifier '${name}' was not used in the update`)
+    if (!used.has(name)) fail(9, `The array filter for identifier '${name}' was not used in the update`)
 }
+
+export const isPositional = (part: string): boolean => part === '$' || /^\$\[.*\]$/.test(part)
 
 /** `a.$.b`, `a.$[].b` and `a.$[x].b` as the paths they mean in this document. */
 export const concretePaths = (
@@ -52,7 +60,7 @@ export const concretePaths = (
 ): string[][] => {
   let paths: string[][] = [[]]
   for (const part of path.split('.')) {
-    if (!part.startsWith('$') || /^\$(id|ref|db)$/.test(part)) paths = paths.map((parts) => [...parts, part])
+    if (!isPositional(part)) paths = paths.map((parts) => [...parts, part])
     else
       paths = paths.flatMap((parts) =>
         positions(document, parts, part, filters, filter).map((at) => [...parts, String(at)]),
@@ -80,10 +88,6 @@ const positions = (
     return fail(2, `The path '${path}' must exist in the document in order to apply array updates.`)
   if (!Array.isArray(array)) return fail(2, `Cannot apply array updates to non-array element ${path}`)
   const name = part.slice(2, -1)
-  const test =
-    name === ''
-      ? () => true
-      : (filters.get(name) ??
-        fail(2, `No array filter found for identifier '${name}' in path '${path}.${part}'`))
+  const test = filters.get(name) ?? (() => true)
   return array.flatMap((element, at) => (test(element) ? [at] : []))
 }

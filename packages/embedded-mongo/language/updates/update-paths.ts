@@ -12,6 +12,16 @@ export const read = (document: Document, parts: readonly string[]): unknown => {
   return value
 }
 
+/** @throws 28 where the path leads through something that is no document, or into an array by a name */
+export const checkWay = (document: Document, parts: readonly string[]): void => {
+  for (let length = 1; length < parts.length; length++) {
+    const value = read(document, parts.slice(0, length))
+    const viable = Array.isArray(value) ? isIndex(parts[length] as string) : isObject(value)
+    if (value !== undefined && !viable)
+      fail(28, `Cannot use the part (${parts[length]}) of (${parts.join('.')}) to traverse the element`)
+  }
+}
+
 /** Sets the value, making the documents on the way. @throws 28 where the way leads through something else */
 export const write = (document: Document, parts: readonly string[], value: unknown): void => {
   let container: unknown = document

@@ -9,8 +9,8 @@ import { checkPipeline, compilePipeline, runPipeline } from '../aggregation/pipe
 import { calculate, toWhole } from '../expressions/arithmetic.ts'
 import { isOperators } from '../filters/matcher.ts'
 import { addToSet, pop, pull, pullAll, push } from './array-updates.ts'
-import { checkArrayFilters, compileArrayFilters, concretePaths } from './positional-paths.ts'
-import { erase, read, write } from './update-paths.ts'
+import { checkArrayFilters, compileArrayFilters, concretePaths, isPositional } from './positional-paths.ts'
+import { checkWay, erase, read, write } from './update-paths.ts'
 
 export interface UpdateOptions {
   /** The filter that found the document: decides what `$` in a path means. */
@@ -74,12 +74,14 @@ interface Change {
   name: string
   path: string
   operand: unknown
-  apply: Modifier
+  apply: ReturnType<Modifier>
 }
 
 const modifierUpdate = (update: Document, options: UpdateOptions): Update => {
   const filters = compileArrayFilters(options.arrayFilters, options.collation)
-  const changes = Object.entries(update).flatMap(([name, body]) => modifierChanges(name, body))
+  const changes = Object.entries(update).flatMap(([name, body]) =>
+    modifierChanges(name, body, options.collation),
+  )
   checkConflicts(changes)
   checkArrayFilters(
     changes.map(({ path }) => path),
@@ -89,91 +91,135 @@ const modifierUpdate = (update: Document, options: UpdateOptions): Update => {
     for (const change of changes) {
       if (change.name === '$setOnInsert' && !inserting) continue
       for (const path of concretePaths(document, change.path, filters, options.filter))
-        change.apply(document, path, change.operand, options.collation)
+        change.apply(document, path)
+      if (!inserting) checkTopLevel(document, change)
     }
     return document
   }
 }
 
-type Modifier = (document: Document, path: string[], operand: unknown, collation?: Collation) => void
+/** A document that is inserted may have such names, and one within another always. @throws 52 */
+const checkTopLevel = (document: Document, { name, path, operand }: Change): void => {
+  const [top] = (name === '$rename' ? String(operand) : path).split('.') as [string]
+  if (top.startsWith('$') && name !== '$unset' && Object.hasOwn(document, top))
+    fail(52, `The dollar ($) prefixed field '${top}' in '${path}' is not valid for storage.`)
+}
 
-const set: Modifier = (document, path, operand) => write(document, path, clone(operand))
+/** Reads its operand once. @throws 2, 9, 14 where the operand is none, before any document is seen */
+type Modifier = (
+  operand: unknown,
+  path: string,
+  collation?: Collation,
+) => (document: Document, path: string[]) => void
+
+const set: Modifier = (operand) => (document, path) => write(document, path, clone(operand))
 
 const arithmetic =
   (name: string, how: 'add' | 'multiply'): Modifier =>
-  (document, path, operand) => {
-    const current = read(document, path)
-    if (current === undefined)
-      return write(document, path, how === 'add' ? operand : calculate(how, operand, new Int32(0)))
-    if (!isNumeric(current))
-      fail(14, `Cannot apply ${name} to a value of non-numeric type at '${path.join('.')}'`)
-    const result = calculate(how, current, operand)
-    // What stays equal stays as it is: -0, or the digits of a decimal.
-    if (bsonType(result) !== bsonType(current) || !equal(result, current)) write(document, path, result)
+  (operand, field) => {
+    if (!isNumeric(operand)) fail(14, `Cannot apply ${name} with a non-numeric argument at '${field}'`)
+    return (document, path) => {
+      const current = read(document, path)
+      if (current === undefined)
+        return write(document, path, how === 'add' ? operand : calculate(how, operand, new Int32(0)))
+      if (!isNumeric(current))
+        fail(14, `Cannot apply ${name} to a value of non-numeric type at '${path.join('.')}'`)
+      const result = calculate(how, current, operand)
+      // What stays equal stays as it is: -0, or the digits of a decimal.
+      if (bsonType(result) !== bsonType(current) || !equal(result, current)) write(document, path, result)
+    }
   }
 
 const extreme =
   (sign: number): Modifier =>
-  (document, path, operand, collation) => {
+  (operand, _, collation) =>
+  (document, path) => {
     const current = read(document, path)
     if (current === undefined || compare(operand, current, collation) * sign > 0)
       write(document, path, operand)
   }
 
 const arrayChange =
-  (change: typeof push): Modifier =>
-  (document, path, operand, collation) => {
-    const result = change(read(document, path), operand, path.join('.'), collation)
-    if (result !== undefined) write(document, path, result)
+  (compile: typeof push): Modifier =>
+  (operand, _, collation) => {
+    const change = compile(operand, collation)
+    return (document, path) => {
+      const result = change(read(document, path), path.join('.'))
+      if (result !== undefined) write(document, path, result)
+    }
   }
 
-const currentDate: Modifier = (document, path, operand) => {
-  const type = operand === true ? 'date' : isObject(operand) ? operand.$type : undefined
-  if (type !== 'date' && type !== 'timestamp')
-    fail(2, "$currentDate needs true, { $type: 'date' } or { $type: 'timestamp' }")
-  write(
-    document,
-    path,
-    type === 'date' ? new Date() : new Timestamp({ t: Math.floor(Date.now() / 1000), i: 1 }),
-  )
+/** $pop changes nothing where there is no array, but refuses a way that leads through something else. */
+const popChange: Modifier = (operand, field, collation) => {
+  const change = arrayChange(pop)(operand, field, collation)
+  return (document, path) => {
+    checkWay(document, path)
+    change(document, path)
+  }
 }
 
-const rename: Modifier = (document, path, operand) => {
+const currentDate: Modifier = (operand) => {
+  const { $type, ...others } = isObject(operand) ? operand : { $type: typeof operand === 'boolean' && 'date' }
+  if ($type !== 'date' && $type !== 'timestamp')
+    fail(2, "$currentDate needs a boolean, { $type: 'date' } or { $type: 'timestamp' }")
+  for (const name of Object.keys(others)) fail(2, `Unrecognized $currentDate option: ${name}`)
+  return (document, path) =>
+    write(
+      document,
+      path,
+      $type === 'date' ? new Date() : new Timestamp({ t: Math.floor(Date.now() / 1000), i: 1 }),
+    )
+}
+
+const rename: Modifier = (operand, field) => {
+  checkRename(field, operand)
   const to = String(operand).split('.')
-  for (const parts of [path, to])
-    for (let length = 1; length < parts.length; length++)
-      if (Array.isArray(read(document, parts.slice(0, length))))
-        fail(2, '$rename cannot lead through an array')
-  const value = read(document, path)
-  if (value === undefined) return
-  erase(document, path)
-  write(document, to, value)
+  return (document, path) => {
+    for (const parts of [path, to])
+      for (let length = 1; length < parts.length; length++)
+        if (Array.isArray(read(document, parts.slice(0, length))))
+          fail(2, '$rename cannot lead through an array')
+    checkWay(document, path)
+    const value = read(document, path)
+    if (value === undefined) return
+    if (to[0] === '_id')
+      fail(66, "Performing an update on the path '_id' would modify the immutable field '_id'")
+    erase(document, path)
+    write(document, to, value)
+  }
 }
 
-const bit: Modifier = (document, path, operand) => {
-  if (!isObject(operand)) return fail(2, '$bit needs a document such as { and: 5 }')
-  const found = read(document, path)
-  const current = found === undefined ? new Int32(0) : found
-  if (bsonType(current) !== 'Int32' && bsonType(current) !== 'Long')
-    fail(2, `Cannot apply $bit to a value of non-integral type at '${path.join('.')}'`)
-  let result = toWhole(current)
-  for (const [name, value] of Object.entries(operand)) {
-    if (bsonType(value) !== 'Int32' && bsonType(value) !== 'Long')
-      fail(2, 'The $bit modifier field must be an Integer(32/64 bit)')
-    const mask = toWhole(value)
-    if (name === 'and') result &= mask
-    else if (name === 'or') result |= mask
-    else if (name === 'xor') result ^= mask
-    else fail(2, `The $bit modifier only supports 'and', 'or', and 'xor', not '${name}'`)
+const isWhole = (value: unknown): boolean => bsonType(value) === 'Int32' || bsonType(value) === 'Long'
+
+const bit: Modifier = (operand, field) => {
+  const masks = isObject(operand) ? Object.entries(operand) : []
+  if (masks.length === 0) fail(2, `$bit needs a document such as { and: 5 } at '${field}'`)
+  for (const [name, mask] of masks) {
+    if (!['and', 'or', 'xor'].includes(name))
+      fail(2, `The $bit modifier only supports 'and', 'or', and 'xor', not '${name}'`)
+    if (!isWhole(mask)) fail(2, 'The $bit modifier field must be an Integer(32/64 bit)')
   }
-  const long = [current, ...Object.values(operand)].some((value) => bsonType(value) === 'Long')
-  write(document, path, long ? Long.fromBigInt(result) : new Int32(Number(result)))
+  return (document, path) => {
+    const found = read(document, path)
+    const current = found === undefined ? new Int32(0) : found
+    if (!isWhole(current))
+      fail(2, `Cannot apply $bit to a value of non-integral type at '${path.join('.')}'`)
+    let result = toWhole(current)
+    for (const [name, value] of masks) {
+      const mask = toWhole(value)
+      if (name === 'and') result &= mask
+      else if (name === 'or') result |= mask
+      else result ^= mask
+    }
+    const long = [current, ...masks.map(([, mask]) => mask)].some((value) => bsonType(value) === 'Long')
+    write(document, path, long ? Long.fromBigInt(result) : new Int32(Number(result)))
+  }
 }
 
 const modifiers: Record<string, Modifier> = {
   $set: set,
   $setOnInsert: set,
-  $unset: (document, path) => erase(document, path),
+  $unset: () => erase,
   $inc: arithmetic('$inc', 'add'),
   $mul: arithmetic('$mul', 'multiply'),
   $min: extreme(-1),
@@ -182,38 +228,35 @@ const modifiers: Record<string, Modifier> = {
   $currentDate: currentDate,
   $push: arrayChange(push),
   $addToSet: arrayChange(addToSet),
-  $pop: arrayChange(pop),
+  $pop: popChange,
   $pull: arrayChange(pull),
   $pullAll: arrayChange(pullAll),
   $bit: bit,
 }
 
-const modifierChanges = (name: string, body: unknown): Change[] => {
-  const apply = Object.hasOwn(modifiers, name) ? modifiers[name] : undefined
-  if (!apply) return fail(9, `Unknown modifier: ${name}`)
+const modifierChanges = (name: string, body: unknown, collation?: Collation): Change[] => {
+  const modifier = Object.hasOwn(modifiers, name) ? modifiers[name] : undefined
+  if (!modifier) return fail(9, `Unknown modifier: ${name}`)
   if (!isObject(body)) return fail(9, `${name} needs a document of fields, not a ${typeof body}`)
   return Object.entries(body).map(([path, operand]) => {
     checkPath(path)
-    if ((name === '$inc' || name === '$mul') && !isNumeric(operand))
-      fail(14, `Cannot apply ${name} with a non-numeric argument at '${path}'`)
-    if (name === '$rename') checkRename(path, operand)
-    return { name, path, operand, apply }
+    return { name, path, operand, apply: modifier(operand, path, collation) }
   })
 }
 
 const checkPath = (path: string): void => {
   const parts = path.split('.')
   if (parts.includes('')) fail(56, `The update path '${path}' contains an empty field name`)
-  for (const part of parts)
-    if (part.startsWith('$') && part !== '$' && !/^\$\[\w*\]$/.test(part) && !/^\$(id|ref|db)$/.test(part))
-      fail(52, `The dollar ($) prefixed field '${part}' in '${path}' is not valid for storage.`)
+  if (parts.filter((part) => part === '$').length > 1)
+    fail(2, `Too many positional (i.e. '$') elements found in path '${path}'`)
 }
 
 const checkRename = (path: string, operand: unknown): void => {
   const to = typeof operand === 'string' ? operand : fail(2, `$rename needs a path to rename '${path}' to`)
   checkPath(to)
+  if (to.includes('\0')) fail(9867600, 'a path may not contain a null byte')
   if (path === to) fail(2, `The source and target field for $rename must differ: ${path}`)
-  if (/\$/.test(path + to)) fail(2, '$rename paths may not be dynamic')
+  if ([path, to].some((name) => name.split('.').some(isPositional))) fail(2, '$rename paths may not be dynamic')
 }
 
 /** @throws 40 */

@@ -165,6 +165,12 @@ describe("the language is MongoDB's", () => {
     assert.equal(await things.countDocuments({ b: { $bitsAllSet: [0, 2] } }), 1)
     assert.equal(await things.countDocuments({ b: { $bitsAllClear: [1, 2_000_000_000] } }), 1)
     await assert.rejects(things.countDocuments({ b: { $bitsAllSet: [2 ** 31] } }), { code: 2 })
+    await assert.rejects(things.countDocuments({ b: { $bitsAllSet: 'x' } }), { code: 2 })
+    await assert.rejects(things.countDocuments({ b: { $bitsAllSet: -1 } }), { code: 9 })
+    await things.insertMany([{ b: decimal('9223372036854775807') }, { b: new Binary(Buffer.from([6]), 2) }])
+    assert.equal(await things.countDocuments({ b: { $bitsAllSet: decimal('9223372036854775807') } }), 1)
+    // The length of old binary data stands in front of it.
+    assert.equal(await things.countDocuments({ b: { $bitsAllSet: [0, 33, 34] } }), 2)
     await assert.rejects(things.find().sort({ x: 1, y: 1 }).toArray(), { code: 2 })
   })
 

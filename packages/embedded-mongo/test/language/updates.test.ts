@@ -35,6 +35,8 @@ const arithmetic: Row[] = [
   [{ n: 6 }, { $max: { n: 'a' } }, { n: 'a' }],
   [{ n: 6 }, { $min: { n: null } }, { n: null }],
   [{}, { $currentDate: { n: 'soon' } }, 2],
+  [{}, { $currentDate: { n: { $type: 'date', more: 1 } } }, 2],
+  [{ n: 6 }, { $bit: { n: {} } }, 2],
 ]
 const paths: Row[] = [
   [{}, { $set: { 'a.b.c': 1 } }, { a: { b: { c: 1 } } }],
@@ -55,6 +57,13 @@ const paths: Row[] = [
   [{ a: 1, b: 2 }, { $rename: { a: 'c.d' } }, { b: 2, c: { d: 1 } }],
   [{ a: 1, b: 2 }, { $rename: { a: 'b' } }, { b: 1 }],
   [{}, { $rename: { x: 'y' } }, {}],
+  [{ a: 1 }, { $rename: { 'a.b': 'c' } }, 28],
+  [{ a: 1 }, { $rename: { a: '_id' } }, 66],
+  [{ a: 1 }, { $rename: { a: 'b\0' } }, 9867600],
+  [{ a: 1 }, { $rename: { a: '$b' } }, 52],
+  [{ a: 1 }, { $rename: { $a: 'b' } }, { a: 1 }],
+  [{}, { $set: { $a: 1 } }, 52],
+  [{}, { $set: { 'a.$b': 1 } }, { a: { $b: 1 } }],
 ]
 const arrays: Row[] = [
   [{}, { $push: { a: 1 } }, { a: [1] }],
@@ -82,6 +91,11 @@ const arrays: Row[] = [
     },
   ],
   [{ a: [1] }, { $addToSet: { a: { $each: [1, 2, 2] } } }, { a: [1, 2] }],
+  [{ a: [1] }, { $addToSet: { a: { $each: 1 } } }, 14],
+  [{ a: [1] }, { $push: { a: { $each: [2], $sort: { b: 0 } } } }, 2],
+  [{ a: [1] }, { $push: { a: { $each: [2], $sort: { 'b.': 1 } } } }, 2],
+  [{ a: [[1, 2], [2], 1] }, { $pull: { a: { $all: [1, 2] } } }, { a: [[2], 1] }],
+  [{ a: [[1, 5], [2], 5] }, { $pull: { a: { $gt: 4 } } }, { a: [[2]] }],
   [{ a: 1 }, { $addToSet: { a: 1 } }, 2],
   [{ a: [1, 2, 3] }, { $pull: { a: { $gte: 2 } } }, { a: [1] }],
   [{ a: [{ x: 1, y: 2 }, { x: 2 }] }, { $pull: { a: { x: 1 } } }, { a: [{ x: 2 }] }],
@@ -93,6 +107,9 @@ const arrays: Row[] = [
   [{ a: [1, 2] }, { $pop: { a: -1 } }, { a: [2] }],
   [{ a: [1, 2] }, { $pop: { a: 3 } }, 9],
   [{ a: 2 }, { $pop: { a: 1 } }, 14],
+  [{ a: 2 }, { $pop: { 'a.b': 1 } }, 28],
+  [{ a: [{ b: [1] }] }, { $pop: { 'a.b': 1 } }, 28],
+  [{ a: 2 }, { $pullAll: { b: 1 } }, 2],
 ]
 const positions: Row[] = [
   [{ a: [1, 2, 3] }, { $set: { 'a.$': 9 } }, { a: [1, 9, 3] }, { filter: { a: 2 } }],
@@ -109,6 +126,11 @@ const positions: Row[] = [
     { filter: { a: { $elemMatch: { k: 2 } } } },
   ],
   [{ a: [1, 2] }, { $set: { 'a.$': 9 } }, 2],
+  [{ a: [1, 2] }, { $set: { 'a.$': 9 } }, 2, { filter: { a: { $ne: 5 } } }],
+  [{ a: [1, 2] }, { $set: { 'a.$': 9 } }, 2, { filter: { a: { $not: { $gt: 5 } } } }],
+  [{ a: [{ b: [1] }] }, { $set: { 'a.$.b.$': 9 } }, 2, { filter: { 'a.b': 1 } }],
+  [{ a: [1] }, { $set: { 'a.$[x]': 9 } }, 2, { arrayFilters: [{ y: 1 }] }],
+  [{ a: [1] }, { $set: { 'a.$[1x]': 9 } }, 2, { arrayFilters: [{ '1x': 1 }] }],
   [{ a: [1, 2] }, { $inc: { 'a.$[]': 1 } }, { a: [2, 3] }],
   [
     { a: [{ b: [1, 5] }, { b: [7] }] },
@@ -148,6 +170,7 @@ const upserts: [Document, Document | Document[], Document][] = [
   [{ x: 1, 'y.z': 2, w: { $gt: 1 } }, { $set: { a: 1 } }, { x: 1, y: { z: 2 }, a: 1 }],
   [{ $and: [{ x: 1 }, { q: { $eq: 2 } }] }, { $setOnInsert: { a: 1 } }, { x: 1, q: 2, a: 1 }],
   [{ x: 1 }, { $inc: { x: 1 } }, { x: 2 }],
+  [{}, { $setOnInsert: { $a: 1 } }, { $a: 1 }],
   [{ x: /a/ }, { $push: { l: 1 } }, { l: [1] }],
   [{}, [{ $set: { l: { $literal: 1 } } }], { l: 1 }],
 ]
@@ -181,6 +204,12 @@ describe('updates', () => {
         await things.updateOne({ _id: 1, ...filter }, update, { upsert: true })
         assert.equal(await stored(), text({ _id: 1, ...after }))
       })
+  })
+
+  it('an operand that is none is refused although no document is there', async () => {
+    const updates: Document[] = [{ $push: { a: { $each: 1 } } }, { $pop: { a: 5 } }, { $pull: { a: { $x: 1 } } }]
+    for (const update of updates)
+      await assert.rejects(things.updateOne({ _id: 9 }, update), MongoServerError)
   })
 
   it('what changes nothing is not counted as modified', async () => {
