@@ -75,6 +75,13 @@ describe('the rooms of the house', () => {
     )
   })
 
+  it('make clients of the database in one place, where each gets what the driver lacks', () => {
+    assert.deepEqual(
+      linesIn(/^(server|records|cloud|path-api)\//, (line) => line.includes('new MongoClient(')).length,
+      1,
+    )
+  })
+
   it('keep no state in the modules of the records: two services in one process would share it', () => {
     const state =
       /^(export )?(let|var) |^(export )?const \w+(: (?!Readonly)[^=]+)? = (\[\]$|\{\}$|new (Map|Set|WeakMap|WeakSet)(<.*>)?\(\)|new (LRUCache|AsyncLocalStorage)\b)/

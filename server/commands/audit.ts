@@ -1,8 +1,7 @@
-import { MongoClient } from 'mongodb'
 import { type Progress, type Verdict, verifyAudit } from '../../records/store/audit/verifier.ts'
 import { readConfig } from '../config/config.ts'
 import { openDatabase } from '../database/database.ts'
-import { atStart } from '../database/replica-set.ts'
+import { clientAtStart } from '../database/replica-set.ts'
 
 const usage = `Usage: npm run audit -- verify
 
@@ -20,7 +19,7 @@ async function main(): Promise<number> {
   }
   const config = readConfig(process.env, false)
   const database = await openDatabase(config, true)
-  const client = new MongoClient(database.uri, atStart(database.uri))
+  const client = clientAtStart(database.uri)
   try {
     const verdict = await verifyAudit(client.db(), config.auditKey, say)
     if (!verdict.broken && verdict.instances === 0)

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { addressOf, restoreBackup, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { MongoClient } from 'mongodb'
 import { readConfig } from '../config/config.ts'
+import { clientAtStart } from '../database/replica-set.ts'
 
 const usage = `Usage: npm run backup -- DIR
          Copies the embedded database, as it is at one moment, into DIR, which must be empty or must not exist. The
@@ -29,7 +29,7 @@ async function backUp(directory: string): Promise<string> {
   const data = join(config.dataDir, 'database')
   const running = await addressOf(data)
   const engine = running === undefined ? await startEmbeddedMongo({ dataDir: data }) : undefined
-  const client = new MongoClient(running ?? engine?.uri ?? '')
+  const client = clientAtStart(running ?? engine?.uri ?? '')
   const progress = setInterval(() => tell(directory), 1000)
   try {
     const receipt = await client.db('admin').command({ backup: 1, directory })

@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { MongoClient } from 'mongodb'
 import { readConfig } from '../config/config.ts'
 import { type Contents, copyDatabase, type Progress } from '../database/copy.ts'
-import { atStart, checkServer } from '../database/replica-set.ts'
+import { checkServer, clientAtStart } from '../database/replica-set.ts'
 
 const usage = `Usage: npm run move -- --to mongodb://HOST/DATABASE?replicaSet=NAME
 
@@ -33,11 +32,11 @@ async function move(to: string): Promise<string> {
   const data = join(dataDir, 'database')
   if ((await addressOf(data)) !== undefined)
     throw new Error(`The service is running on ${dataDir}: stop it, or move a backup (--help)`)
-  const target = new MongoClient(to, atStart(to))
+  const target = clientAtStart(to)
   try {
     await checkServer(target)
     const engine = await startEmbeddedMongo({ dataDir: data })
-    const source = new MongoClient(engine.uri)
+    const source = clientAtStart(engine.uri)
     try {
       // What expires meanwhile would be missing.
       await source.db('admin').command({ setParameter: 1, ttlMonitorSleepSecs: 1_000_000 })

@@ -20,7 +20,6 @@ import { keepDeadlines, QUERY_MS } from '../../records/store/reading/deadline.ts
 import { UnderWay } from '../../records/store/steps/under-way.ts'
 import { veil } from '../../records/store/steps/veil.ts'
 import { type Metrics, observeCommands } from '../telemetry/metrics.ts'
-import './closed-connections.ts'
 import { whileServing } from './replica-set.ts'
 
 export interface Connection {

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addressOf, startEmbeddedMongo } from '@health-record-service/embedded-mongo'
-import { type Db, MongoClient } from 'mongodb'
+import type { Db } from 'mongodb'
 import type { Config } from '../config/config.ts'
-import { atStart, checkServer } from './replica-set.ts'
+import { checkServer, clientAtStart } from './replica-set.ts'
 
 export interface Database {
   uri: string
@@ -89,7 +89,7 @@ interface Environment {
  * in the collection `environment`, and a service of the other kind refuses it.
  */
 async function claimKind(uri: string, kind: Kind): Promise<void> {
-  const client = new MongoClient(uri, atStart(uri))
+  const client = clientAtStart(uri)
   try {
     await checkServer(client)
     const db = client.db()

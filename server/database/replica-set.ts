@@ -1,4 +1,6 @@
-import type { MongoClient, MongoClientOptions } from 'mongodb'
+import { MongoClient, type MongoClientOptions } from 'mongodb'
+// All clients of the service and its commands take their options here, so each has this.
+import './closed-connections.ts'
 
 /** What the database knows the service by. */
 export const APPLICATION = 'health-record-service'
@@ -23,6 +25,9 @@ const withSelection = (uri: string, serverSelectionTimeoutMS: number): MongoClie
 
 /** Of the first connection, which waits for a primary. */
 export const atStart = (uri: string): MongoClientOptions => withSelection(uri, START_MS)
+
+/** A client that waits for a primary: of the start, and of every command. */
+export const clientAtStart = (uri: string): MongoClient => new MongoClient(uri, atStart(uri))
 
 /**
  * For the running service: a request should fail soon when the database is away, and a connection that nobody answers
