@@ -1,4 +1,5 @@
 /** The names and numbers of BSON types, for $type. */
+import type { Code } from 'bson'
 import { fail } from '../../values/errors.ts'
 import { bsonType, isNumeric, isObject, toNumber } from '../../values/values.ts'
 
@@ -21,9 +22,9 @@ const types: [name: string, number: number, test: Test][] = [
   ['null', 10, (value) => value === null],
   ['regex', 11, is('BSONRegExp')],
   ['dbPointer', 12, () => false],
-  ['javascript', 13, is('Code')],
+  ['javascript', 13, (value) => is('Code')(value) && (value as Code).scope === null],
   ['symbol', 14, is('BSONSymbol')],
-  ['javascriptWithScope', 15, is('Code')],
+  ['javascriptWithScope', 15, (value) => is('Code')(value) && (value as Code).scope !== null],
   ['int', 16, is('Int32')],
   ['timestamp', 17, is('Timestamp')],
   ['long', 18, is('Long')],
@@ -32,10 +33,13 @@ const types: [name: string, number: number, test: Test][] = [
   ['maxKey', 127, is('MaxKey')],
 ]
 
-/** @throws 2 for a type nobody knows */
+/** @throws 2 for a type nobody knows, 9 for none, 14 for what names no type */
 export const typePredicate = (operand: unknown): Test => {
+  if (Array.isArray(operand) && operand.length === 0) fail(9, '$type must match at least one type')
   const tests = (Array.isArray(operand) ? operand : [operand]).map((type) => {
     if (type === 'number') return isNumeric
+    if (typeof type !== 'string' && !isNumeric(type))
+      fail(14, 'type must be represented as a number or a string')
     const row = types.find(([name, number]) => (isNumeric(type) ? number === toNumber(type) : name === type))
     return row ? row[2] : fail(2, `Unknown type name alias: ${String(type)}`)
   })

@@ -156,12 +156,20 @@ const operators: Record<string, Operator> = {
     return (values) => values.some((value) => value !== undefined) === wanted
   },
   $type: (operand, { reach }) => reach(typePredicate(operand)),
-  $regex: (operand, { reach }, { $options }) => {
+  $regex: (operand, { reach }, siblings) => {
     const pattern = isRegex(operand) ? operand.pattern : operand
     if (typeof pattern !== 'string') return fail(2, '$regex has to be a string')
-    if (!isNullish($options) && typeof $options !== 'string') return fail(2, '$options has to be a string')
-    const flags = ($options as string | undefined) ?? (isRegex(operand) ? operand.options : '')
-    return reach(regexTest({ pattern, options: flags }))
+    const given = isRegex(operand) ? operand.options : ''
+    const options = siblings.$options ?? given
+    if (siblings.$options === null || typeof options !== 'string')
+      return fail(2, '$options has to be a string')
+    if (given && '$options' in siblings) {
+      const names = Object.keys(siblings)
+      const first = names.indexOf('$options') < names.indexOf('$regex')
+      fail(first ? 51074 : 51075, 'options set in both $regex and $options')
+    }
+    if (options.includes('\0')) fail(51108, 'invalid flag in regex options: a null byte')
+    return reach(regexTest({ pattern, options }))
   },
   $not: (operand, options) => {
     if (isRegex(operand)) return not(options.reach(regexTest(operand)))
@@ -192,9 +200,9 @@ const operators: Record<string, Operator> = {
   $mod: (operand, { reach }) => {
     if (!Array.isArray(operand) || operand.length !== 2 || !operand.every(isFiniteNumber))
       return fail(2, 'malformed mod, needs to be an array of two numbers')
-    if (operand.some((number) => Math.abs(toNumber(number)) >= 2 ** 63))
-      fail(2, 'malformed mod, divisor and remainder must fit into 64 bits')
     const [divisor, remainder] = operand.map(toBigInt) as [bigint, bigint]
+    if ([divisor, remainder].some((number) => BigInt.asIntN(64, number) !== number))
+      fail(2, 'malformed mod, divisor and remainder must fit into 64 bits')
     if (divisor === 0n) fail(2, 'divisor cannot be 0')
     return reach((value) => isFiniteNumber(value) && toBigInt(value) % divisor === remainder)
   },

@@ -1,41 +1,89 @@
 /** Which element of an array a filter found: what `$` means in a projection and in an update. */
 import type { Document } from 'bson'
 import type { Collation } from '../../values/compare.ts'
-import { fields, get, isObject } from '../../values/values.ts'
-import { elementTest, isOperators } from '../filters/matcher.ts'
+import { fields, get, isIndex, isObject } from '../../values/values.ts'
+import { isRegex } from '../expressions/regex.ts'
+import { compileFilter, elementTest, isOperators } from '../filters/matcher.ts'
 
-/** The first element of the array at `path` that a condition of the filter on it, or below it, accepts. */
-export const matchedPosition = (
-  path: string,
-  array: unknown[],
-  filter: Document,
+interface Condition {
+  path: string
+  operator: string
+  /** `{ [operator]: operand }` */
+  test: Document
+}
+
+/** The order in which MongoDB meets the conditions of a filter; others come after these. */
+const order = '$elemMatch $eq $lte $lt $gt $gte $regex $mod $in'.split(' ')
+const rank = ({ operator }: Condition): number =>
+  (order.indexOf(operator) + order.length + 1) % (order.length + 1)
+
+/** What is true of no element; what is true of the array, not of its elements. */
+const pointless = new Set(['$ne', '$nin', '$not', '$options', '$comment'])
+const ofTheArray = new Set(['$exists', '$size'])
+
+/**
+ * The position, in whichever array, of the element that fulfilled the last of the filter's conditions, in MongoDB's
+ * order; -1: no element of an array did.
+ */
+export const matchedPosition = (document: Document, filter: Document, collation?: Collation): number =>
+  conditions(filter)
+    .sort((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : Number(a.path > b.path)))
+    .map((condition) => positionOf(document, condition, collation))
+    .findLast((position) => position >= 0) ?? -1
+
+const conditions = (filter: Document): Condition[] =>
+  Object.entries(fields(filter)).flatMap(([key, value]) => {
+    if (key === '$and' && Array.isArray(value)) return value.flatMap(conditions)
+    if (key === '$or' && Array.isArray(value)) return alternatives(value.map(conditions))
+    return key.startsWith('$') ? [] : conditionsOn(key, value)
+  })
+
+/** Alternatives point to no element, unless they are values of one field, or one only. */
+const alternatives = (branches: Condition[][]): Condition[] => {
+  if (branches.length === 1) return branches[0] as Condition[]
+  const [path] = branches.map(([first]) => first?.path)
+  const values = branches.flatMap((branch) => {
+    const [{ path: own, operator, test } = {} as Condition] = branch
+    return branch.length === 1 && own === path && operator === '$eq' ? [test.$eq] : []
+  })
+  if (path === undefined || values.length < branches.length) return []
+  return [{ path, operator: '$in', test: { $in: values } }]
+}
+
+const conditionsOn = (path: string, value: unknown): Condition[] => {
+  const condition = (operator: string, test: Document): Condition => ({ path, operator, test })
+  if (isRegex(value)) return [condition('$regex', { $regex: value })]
+  if (!isOperators(value)) return [condition('$eq', { $eq: value })]
+  return Object.entries(value).flatMap(([operator, operand]) => {
+    if (pointless.has(operator)) return []
+    if (operator === '$all' && Array.isArray(operand))
+      return operand.flatMap((one) =>
+        conditionsOn(path, isOperators(one) || isRegex(one) ? one : { $eq: one }),
+      )
+    const { $options } = value
+    const options = operator === '$regex' && $options !== undefined ? { $options } : {}
+    return [condition(operator, { [operator]: operand, ...options })]
+  })
+}
+
+const positionOf = (
+  document: Document,
+  { path, operator, test }: Condition,
   collation?: Collation,
 ): number => {
-  for (const [key, condition] of Object.entries(fields(filter))) {
-    if ((key === '$and' || key === '$or') && Array.isArray(condition)) {
-      for (const inner of condition) {
-        const found = matchedPosition(path, array, inner, collation)
-        if (found >= 0) return found
-      }
-    }
-    const test = elementCondition(path, key, condition, collation)
-    const found = test ? array.findIndex(test) : -1
-    if (found >= 0) return found
+  let value: unknown = document
+  const parts = path.split('.')
+  for (;;) {
+    if (Array.isArray(value) && !isIndex(parts[0] ?? '')) break
+    const part = parts.shift()
+    if (part === undefined) return -1
+    value = Array.isArray(value) ? value[Number(part)] : get(value, part)
   }
-  return -1
+  const options = { collation }
+  if (parts.length > 0) {
+    const below = compileFilter({ [parts.join('.')]: test }, options)
+    return value.findIndex((element) => isObject(element) && below(element))
+  }
+  if (ofTheArray.has(operator)) return -1
+  return value.findIndex(elementTest(operator === '$elemMatch' ? test.$elemMatch : test, options))
 }
-
-const elementCondition = (path: string, key: string, condition: unknown, collation?: Collation) => {
-  if (key.startsWith(`${path}.`))
-    return elementTest({ [key.slice(path.length + 1)]: condition }, { collation })
-  if (key !== path) return undefined
-  const elemMatch = get(condition, '$elemMatch')
-  if (isObject(elemMatch)) return elementTest(elemMatch, { collation })
-  const positive = isOperators(condition) ? withoutNegations(condition) : condition
-  if (isOperators(condition) && !isOperators(positive)) return undefined
-  const test = elementTest({ value: positive }, { collation })
-  return (element: unknown) => test({ value: element })
-}
-
-/** What no element has to fulfil has no position. */
-const withoutNegations = ({ $ne, $nin, $not, ...positive }: Document): Document => positive

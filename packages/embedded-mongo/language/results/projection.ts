@@ -16,7 +16,13 @@ interface Branch {
   computed: boolean
 }
 /** Of a field: what becomes of its value, or what its value is made of. */
-type Leaf = { apply(value: unknown, document: Document): unknown } | { compute: Compiled }
+type Leaf =
+  | {
+      apply(value: unknown, document: Document): unknown
+      /** In an inclusive projection it comes after the others. */
+      last?: true
+    }
+  | { compute: Compiled }
 type Node = Branch | Leaf
 
 const isBranch = (node: Node): node is Branch => 'children' in node
@@ -36,6 +42,8 @@ interface Tree {
   root: Branch
   inclusive: boolean | undefined
   id: boolean | undefined
+  elemMatch?: true
+  positional?: true
   options: ProjectionOptions
   compile: Compile
 }
@@ -53,11 +61,22 @@ export const compileProjection = (spec: unknown, options: ProjectionOptions = {}
     compile: compilerFor(options),
   }
   for (const [path, value] of Object.entries(spec)) addPath(tree, path, value)
-  const inclusive = tree.inclusive ?? tree.id === true
+  const inclusive = tree.inclusive ?? (tree.id === true || tree.elemMatch === true)
   if (inclusive && tree.id !== false && !tree.root.children.has('_id')) tree.root.children.set('_id', keep)
   if (!inclusive && tree.id === false) tree.root.children.set('_id', drop)
-  return (document) =>
-    compute(walk(document, tree.root, inclusive, document) as Document, tree.root, document)
+  const last = [...tree.root.children].flatMap(([key, node]) => (inclusive && 'last' in node ? [key] : []))
+  return (document) => {
+    const found = walk(document, tree.root, inclusive, document) as Document
+    for (const key of last) moveToEnd(found, key)
+    return compute(found, tree.root, document)
+  }
+}
+
+const moveToEnd = (document: Document, key: string): void => {
+  if (!Object.hasOwn(document, key)) return
+  const value = document[key]
+  delete document[key]
+  put(document, key, value)
 }
 
 /** A projection that keeps some fields as they are, or drops them, and does nothing else. */
@@ -105,6 +124,8 @@ export const compileAddition = (spec: Document, options: ExpressionOptions): Pro
 
 const addComputed = (root: Branch, path: string[], spec: Document, compile: Compile): void => {
   for (const [key, value] of Object.entries(spec)) {
+    if (path.length > 0 && key.includes('.'))
+      fail(40183, `FieldPath field names may not contain '.' in an embedded document: '${key}'`)
     const parts = [...path, ...checkPath(key)]
     if (isPlainObject(value) && Object.keys(value).length > 0) addComputed(root, parts, value, compile)
     else insert(root, parts, { compute: compile(value) })
@@ -121,11 +142,11 @@ const addPath = (tree: Tree, path: string, value: unknown): void => {
     return
   }
   if (path.endsWith('.$')) {
-    if (!tree.options.filter) fail(31324, 'positional projection is not allowed in a pipeline')
-    setMode(tree, true, path)
-    insert(tree.root, checkPath(path.slice(0, -2)), positional(path.slice(0, -2), tree.options))
+    addPositional(tree, path, value)
     return
   }
+  if (tree.options.filter && path.includes('.$.'))
+    fail(31394, 'positional projection may only be at the end of a path')
   const parts = checkPath(path)
   if (plain) {
     setMode(tree, truthy(value), path)
@@ -136,6 +157,29 @@ const addPath = (tree: Tree, path: string, value: unknown): void => {
     for (const [key, inner] of Object.entries(value)) addPath(tree, `${path}.${key}`, inner)
   } else insert(tree.root, parts, leafOf(tree, path, value))
 }
+
+const addPositional = (tree: Tree, path: string, value: unknown): void => {
+  const filter = tree.options.filter ?? fail(31324, 'positional projection is not allowed in a pipeline')
+  if (isObject(value)) fail(31271, 'positional projection cannot be used with an expression or sub object')
+  if (typeof value !== 'boolean' && !isNumeric(value))
+    fail(31308, 'positional projection cannot be used with a literal')
+  if (!truthy(value)) fail(31395, 'positional projection cannot be used with exclusion')
+  if (tree.positional) fail(31276, 'Cannot specify more than one positional projection per query.')
+  if (tree.elemMatch) fail(31256, 'Cannot specify positional operator and $elemMatch.')
+  if (usesExpr(filter)) fail(224, 'positional projection cannot be used with $expr')
+  setMode(tree, true, path)
+  const parts = checkPath(path.slice(0, -2))
+  const [first] = parts
+  if (tree.root.children.has(first as string) && parts.length === 1) fail(31250, `Path collision at ${path}`)
+  tree.positional = true
+  insert(tree.root, parts, positional(filter, tree.options.collation))
+}
+
+const usesExpr = (filter: Document): boolean =>
+  Object.entries(filter).some(
+    ([key, value]) =>
+      key === '$expr' || (/^\$(and|or|nor)$/.test(key) && Array.isArray(value) && value.some(usesExpr)),
+  )
 
 const setMode = (tree: Tree, inclusive: boolean, path: string): void => {
   if (tree.inclusive !== undefined && tree.inclusive !== inclusive)
@@ -165,21 +209,29 @@ const insert = (root: Branch, parts: string[], leaf: Leaf): void => {
 /** Anything but a plain inclusion or exclusion. */
 const leafOf = (tree: Tree, path: string, value: unknown): Leaf => {
   if (isObject(value) && tree.options.filter) {
-    if ('$slice' in value && (isNumeric(value.$slice) || everyNumeric(value.$slice)))
+    if (
+      '$slice' in value &&
+      !('$elemMatch' in value) &&
+      (isNumeric(value.$slice) || everyNumeric(value.$slice))
+    )
       return { apply: slicer(value.$slice) }
     if ('$elemMatch' in value) {
       if (Object.keys(value).length > 1)
-        fail(31325, 'Expression $elemMatch must be the only field of its object')
+        fail(16410, 'Expression $elemMatch must be the only field of its object')
+      if (tree.positional) fail(31255, 'Cannot specify positional operator and $elemMatch.')
       if (path.includes('.')) fail(31275, 'Cannot use $elemMatch projection on a nested field')
       if (!isObject(value.$elemMatch)) fail(31274, 'elemMatch: Invalid argument, object required')
-      if (tree.inclusive === undefined) tree.inclusive = true
+      tree.elemMatch = true
       const test = elementTest(value.$elemMatch, tree.options)
-      return { apply: (found) => firstElement(found, test) }
+      return { apply: (found) => firstElement(found, test), last: true }
     }
     if ('$meta' in value) return fail(115, '$meta is not supported by this engine')
   }
   if (tree.inclusive === false)
-    fail(31252, `Cannot use expression other than $meta in exclusion projection: ${path}`)
+    fail(
+      isObject(value) ? 31252 : 31310,
+      `Cannot use expression other than $meta in exclusion projection: ${path}`,
+    )
   setMode(tree, true, path)
   return { compute: tree.compile(value) }
 }
@@ -194,8 +246,8 @@ const firstElement = (found: unknown, test: (element: unknown) => boolean): unkn
 const slicer = (spec: unknown) => {
   const numbers = (Array.isArray(spec) ? spec : [spec]).map((value) => Math.trunc(toNumber(value)))
   const [first = 0, count] = numbers
-  if (numbers.length > 2 || numbers.length < (Array.isArray(spec) ? 2 : 1))
-    fail(28667, '$slice takes one or two numbers')
+  if (numbers.length > 2) fail(28724, '$slice takes one or two numbers')
+  if (numbers.length < (Array.isArray(spec) ? 2 : 1)) fail(28667, '$slice takes one or two numbers')
   if (count !== undefined && count <= 0) fail(28724, 'Third argument to $slice must be positive')
   return (value: unknown): unknown => {
     if (!Array.isArray(value)) return value
@@ -205,20 +257,22 @@ const slicer = (spec: unknown) => {
   }
 }
 
-/** `a.$`: the element that made the filter's condition on `a` true. */
-const positional = (
-  path: string,
-  { filter = {}, collation }: { filter?: Document | undefined; collation?: Collation | undefined },
-): Leaf => ({
-  apply: (value) => {
+/** `a.$`: the element at the position that the filter found. */
+const positional = (filter: Document, collation?: Collation): Leaf => ({
+  apply: (value, document) => {
     if (!Array.isArray(value)) return value
-    const position = matchedPosition(path, value, filter, collation)
-    return position < 0
-      ? fail(
-          51246,
-          "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array",
-        )
-      : [value[position]]
+    const position = matchedPosition(document, filter, collation)
+    if (position < 0)
+      fail(
+        51246,
+        "Executor error during find command :: caused by :: positional operator '.$' couldn't find a matching element in the array",
+      )
+    if (position >= value.length)
+      fail(
+        51247,
+        "Executor error during find command :: caused by :: positional operator '.$' element mismatch",
+      )
+    return [value[position]]
   },
 })
 

@@ -2,9 +2,8 @@
 import type { Document } from 'bson'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { isIndex, isObject } from '../../values/values.ts'
+import { isObject } from '../../values/values.ts'
 import { compileFilter, type Predicate } from '../filters/matcher.ts'
-import { matchedPosition } from '../results/positions.ts'
 import { read } from './update-paths.ts'
 
 /** A test of array elements for each identifier. */
@@ -16,12 +15,16 @@ export const compileArrayFilters = (arrayFilters: unknown, collation?: Collation
   if (!Array.isArray(arrayFilters))
     return fail(14, "BSON field 'arrayFilters' is the wrong type, expected type 'array'")
   for (const filter of arrayFilters) {
+    if (isObject(filter) && '$expr' in filter) fail(224, '$expr is not allowed in an array filter')
     const names = new Set(identifiers(filter))
     const [name] = names
     if (name === undefined || names.size !== 1)
       return fail(9, 'Error parsing array filter :: caused by :: Expected a single top-level field name')
     if (!/^[a-z][a-zA-Z0-9]*$/.test(name))
-      return fail(2, `The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '${name}'`)
+      return fail(
+        2,
+        `The top-level field name must be an alphanumeric string beginning with a lowercase letter, found '${name}'`,
+      )
     if (found.has(name)) fail(9, `Found multiple array filters with the same top-level field name ${name}`)
     const test = compileFilter(filter, { collation })
     found.set(name, (element) => test({ [name]: element }))
@@ -51,19 +54,22 @@ export const checkArrayFilters = (paths: string[], filters: ArrayFilters): void 
 
 export const isPositional = (part: string): boolean => part === '$' || /^\$\[.*\]$/.test(part)
 
-/** `a.$.b`, `a.$[].b` and `a.$[x].b` as the paths they mean in this document. */
+/**
+ * `a.$.b`, `a.$[].b` and `a.$[x].b` as the paths they mean in this document.
+ * @param position of the element that the query found, -1 for none
+ */
 export const concretePaths = (
   document: Document,
   path: string,
   filters: ArrayFilters,
-  filter: Document,
+  position: number,
 ): string[][] => {
   let paths: string[][] = [[]]
   for (const part of path.split('.')) {
     if (!isPositional(part)) paths = paths.map((parts) => [...parts, part])
     else
       paths = paths.flatMap((parts) =>
-        positions(document, parts, part, filters, filter).map((at) => [...parts, String(at)]),
+        positions(document, parts, part, filters, position).map((at) => [...parts, String(at)]),
       )
   }
   return paths
@@ -74,16 +80,14 @@ const positions = (
   parts: string[],
   part: string,
   filters: ArrayFilters,
-  filter: Document,
+  position: number,
 ): number[] => {
   const array = read(document, parts)
   const path = parts.join('.')
-  if (part === '$') {
-    const at = Array.isArray(array)
-      ? matchedPosition(parts.filter((name) => !isIndex(name)).join('.'), array, filter)
-      : -1
-    return at >= 0 ? [at] : fail(2, 'The positional operator did not find the match needed from the query.')
-  }
+  if (part === '$')
+    return position >= 0
+      ? [position]
+      : fail(2, 'The positional operator did not find the match needed from the query.')
   if (array === undefined)
     return fail(2, `The path '${path}' must exist in the document in order to apply array updates.`)
   if (!Array.isArray(array)) return fail(2, `Cannot apply array updates to non-array element ${path}`)

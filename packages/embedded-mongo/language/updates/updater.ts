@@ -8,6 +8,7 @@ import { bsonType, clone, fields, isNumeric, isObject } from '../../values/value
 import { checkPipeline, compilePipeline, runPipeline } from '../aggregation/pipeline.ts'
 import { calculate, toWhole } from '../expressions/arithmetic.ts'
 import { isOperators } from '../filters/matcher.ts'
+import { matchedPosition } from '../results/positions.ts'
 import { addToSet, pop, pull, pullAll, push } from './array-updates.ts'
 import { checkArrayFilters, compileArrayFilters, concretePaths, isPositional } from './positional-paths.ts'
 import { checkWay, erase, read, write } from './update-paths.ts'
@@ -87,11 +88,13 @@ const modifierUpdate = (update: Document, options: UpdateOptions): Update => {
     changes.map(({ path }) => path),
     filters,
   )
+  const positional = changes.some(({ path }) => path.split('.').includes('$'))
   return (document, inserting) => {
+    // Before anything changes what the filter has found.
+    const position = positional ? matchedPosition(document, options.filter, options.collation) : -1
     for (const change of changes) {
       if (change.name === '$setOnInsert' && !inserting) continue
-      for (const path of concretePaths(document, change.path, filters, options.filter))
-        change.apply(document, path)
+      for (const path of concretePaths(document, change.path, filters, position)) change.apply(document, path)
       if (!inserting) checkTopLevel(document, change)
     }
     return document
@@ -202,8 +205,7 @@ const bit: Modifier = (operand, field) => {
   return (document, path) => {
     const found = read(document, path)
     const current = found === undefined ? new Int32(0) : found
-    if (!isWhole(current))
-      fail(2, `Cannot apply $bit to a value of non-integral type at '${path.join('.')}'`)
+    if (!isWhole(current)) fail(2, `Cannot apply $bit to a value of non-integral type at '${path.join('.')}'`)
     let result = toWhole(current)
     for (const [name, value] of masks) {
       const mask = toWhole(value)
@@ -256,7 +258,8 @@ const checkRename = (path: string, operand: unknown): void => {
   checkPath(to)
   if (to.includes('\0')) fail(9867600, 'a path may not contain a null byte')
   if (path === to) fail(2, `The source and target field for $rename must differ: ${path}`)
-  if ([path, to].some((name) => name.split('.').some(isPositional))) fail(2, '$rename paths may not be dynamic')
+  if ([path, to].some((name) => name.split('.').some(isPositional)))
+    fail(2, '$rename paths may not be dynamic')
 }
 
 /** @throws 40 */

@@ -127,6 +127,16 @@ const positions: Row[] = [
   ],
   [{ a: [1, 2] }, { $set: { 'a.$': 9 } }, 2],
   [{ a: [1, 2] }, { $set: { 'a.$': 9 } }, 2, { filter: { a: { $ne: 5 } } }],
+  // The position is what counts, whichever array it is of, and what was found before anything changed.
+  [{ a: [1, 2], b: [3, 4] }, { $set: { 'a.$': 9 } }, { a: [1, 9], b: [3, 4] }, { filter: { b: 4 } }],
+  [
+    { a: [{ k: 1 }, { k: 2 }] },
+    { $set: { 'a.$.k': 5, 'a.$.v': 1 } },
+    { a: [{ k: 1 }, { k: 5, v: 1 }] },
+    { filter: { 'a.k': 2 } },
+  ],
+  [{ a: [1, 2, 3] }, { $set: { 'a.$': 9 } }, { a: [1, 2, 9] }, { filter: { a: { $all: [1, 3] } } }],
+  [{ a: [1, 2], b: 1 }, { $set: { 'a.$': 9 } }, 2, { filter: { $or: [{ a: 2 }, { b: 1 }] } }],
   [{ a: [1, 2] }, { $set: { 'a.$': 9 } }, 2, { filter: { a: { $not: { $gt: 5 } } } }],
   [{ a: [{ b: [1] }] }, { $set: { 'a.$.b.$': 9 } }, 2, { filter: { 'a.b': 1 } }],
   [{ a: [1] }, { $set: { 'a.$[x]': 9 } }, 2, { arrayFilters: [{ y: 1 }] }],
@@ -207,9 +217,12 @@ describe('updates', () => {
   })
 
   it('an operand that is none is refused although no document is there', async () => {
-    const updates: Document[] = [{ $push: { a: { $each: 1 } } }, { $pop: { a: 5 } }, { $pull: { a: { $x: 1 } } }]
-    for (const update of updates)
-      await assert.rejects(things.updateOne({ _id: 9 }, update), MongoServerError)
+    const updates: Document[] = [
+      { $push: { a: { $each: 1 } } },
+      { $pop: { a: 5 } },
+      { $pull: { a: { $x: 1 } } },
+    ]
+    for (const update of updates) await assert.rejects(things.updateOne({ _id: 9 }, update), MongoServerError)
   })
 
   it('what changes nothing is not counted as modified', async () => {
