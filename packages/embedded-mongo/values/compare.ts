@@ -1,5 +1,5 @@
 /** The order of BSON values: by type first, numbers of all types by value. */
-import type { Binary, Decimal128, Document, Long, ObjectId, Timestamp } from 'bson'
+import type { Binary, Code, Decimal128, Document, Long, ObjectId, Timestamp } from 'bson'
 import { bsonType, fields, isNumeric, toNumber } from './values.ts'
 
 export interface Collation {
@@ -80,7 +80,7 @@ const decimalRemainder = (digits: bigint, power: number, near: number): number =
 }
 
 /** A double as integer / 2^shift. */
-const binaryFraction = (value: number): [bigint, number] => {
+export const binaryFraction = (value: number): [bigint, number] => {
   let shift = 0
   let scaled = value
   while (!Number.isInteger(scaled)) {
@@ -160,11 +160,16 @@ export const compare = (a: unknown, b: unknown, collation?: Collation): number =
     case 50:
       return order(regexText(a), regexText(b))
     case 60:
-      return order(String((a as { code: unknown }).code), String((b as { code: unknown }).code))
+      return compareCodes(a as Code, b as Code)
     default:
       return 0
   }
 }
+
+const compareCodes = (a: Code, b: Code): number =>
+  order(a.scope !== null, b.scope !== null) ||
+  order(String(a.code), String(b.code)) ||
+  compare(a.scope ?? null, b.scope ?? null)
 
 const compareBinary = (a: Binary, b: Binary): number =>
   order(a.length(), b.length()) || order(a.sub_type, b.sub_type) || Buffer.compare(a.value(), b.value())
@@ -201,7 +206,7 @@ export const identity = (value: unknown, collation?: Collation): string => {
     case 50:
       return `r${JSON.stringify(regexText(value))}`
     case 60:
-      return `c${JSON.stringify(String((value as { code: unknown }).code))}`
+      return `c${JSON.stringify(String((value as Code).code))}${identity((value as Code).scope ?? null)}`
     default:
       return `${type}${value}`
   }

@@ -14,10 +14,29 @@ import { fail } from './errors.ts'
 export const decode = (bytes: Uint8Array): Document =>
   deserialize(bytes, { promoteValues: false, promoteLongs: false, bsonRegExp: true })
 
+const LARGEST_DOCUMENT = 16 * 1024 * 1024
+
 export const encode = (document: Document): Buffer => {
-  const bytes = serialize(document, { ignoreUndefined: true })
+  const bytes = serialized(document)
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
+
+const serialized = (document: Document): Uint8Array => {
+  try {
+    return serialize(document, { ignoreUndefined: true })
+  } catch (error) {
+    // It has room for something more than the largest document.
+    if ((error as { code?: unknown }).code === 'ERR_OUT_OF_RANGE') return tooLarge('too many bytes')
+    throw error
+  }
+}
+
+const tooLarge = (size: number | string): never =>
+  fail(10334, `BSONObj size: ${size} is invalid. Size must be between 0 and ${LARGEST_DOCUMENT}`)
+
+/** @throws 10334 for more than a document may have, or for more than the server itself may add to one */
+export const checkSize = (bytes: Buffer, own = 0): Buffer =>
+  bytes.length > LARGEST_DOCUMENT + own ? tooLarge(bytes.length) : bytes
 
 /** The BSON class of a value (`Int32`, `ObjectId`, …), undefined for what JavaScript has itself. */
 export const bsonType = (value: unknown): string | undefined =>

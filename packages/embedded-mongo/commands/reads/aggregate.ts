@@ -8,11 +8,14 @@ import { find, prepare, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
-import { encode, integer, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
+import { checkSize, encode, integer, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, cursorReply } from '../context.ts'
 import { explainCommand } from './explain.ts'
 import { splitPipeline } from './pipeline-head.ts'
 import { countMatches, encoded, FIRST_BATCH, goneCheck } from './reads.ts'
+
+/** More than in a stored document there may be in a result. */
+const OWN_BYTES = 16 * 1024
 
 export const aggregate: Command = {
   transactional: true,
@@ -61,9 +64,8 @@ const countField = (rest: Document[]): [id: unknown, field: string] | undefined 
   const [id, sum, ...others] = Object.entries(group)
   if (id?.[0] !== '_id' || !(id[1] === null || isNumeric(id[1])) || !sum || others.length > 0)
     return undefined
-  return isObject(sum[1]) && isNumeric(sum[1].$sum) && toNumber(sum[1].$sum) === 1
-    ? [id[1], sum[0]]
-    : undefined
+  const plain = !/^\$|\./.test(sum[0]) && isObject(sum[1]) && Object.keys(sum[1]).length === 1
+  return plain && isNumeric(sum[1].$sum) && toNumber(sum[1].$sum) === 1 ? [id[1], sum[0]] : undefined
 }
 
 const results = async (context: Context, pipeline: Document[]): Promise<Iterable<Step<Buffer>>> => {
@@ -93,7 +95,7 @@ function* documents(matches: Iterable<Step<Match>>): Documents {
 }
 
 function* encodedDocuments(found: Documents): Iterable<Step<Buffer>> {
-  for (const document of found) yield document === PAUSE ? PAUSE : encode(document)
+  for (const document of found) yield document === PAUSE ? PAUSE : checkSize(encode(document), OWN_BYTES)
 }
 
 /** Another collection of the same database. */

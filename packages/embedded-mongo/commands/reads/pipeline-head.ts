@@ -2,6 +2,8 @@
 import type { Document } from 'bson'
 import { limitOf, skipOf } from '../../language/aggregation/stages.ts'
 import type { Query } from '../../storage/queries/query.ts'
+import { fail } from '../../values/errors.ts'
+import { isObject } from '../../values/values.ts'
 
 type Head = Pick<Query, 'filter' | 'sort' | 'skip' | 'limit'>
 
@@ -16,7 +18,10 @@ export const splitPipeline = (pipeline: Document[]): { query: Head; rest: Docume
     return stage[name]
   }
   const filters: unknown[] = []
-  for (let filter = next('$match'); filter !== undefined; filter = next('$match')) filters.push(filter)
+  for (let filter = next('$match'); filter !== undefined; filter = next('$match'))
+    filters.push(
+      isObject(filter) ? filter : fail(15959, 'the match filter must be an expression in an object'),
+    )
   if (filters.length > 0) query.filter = (filters.length === 1 ? filters[0] : { $and: filters }) as Document
   query.sort = next('$sort')
   const skip = next('$skip')

@@ -13,11 +13,9 @@ import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
-import { bsonType, clone, encode, isObject, isTooDeep } from '../../values/values.ts'
+import { bsonType, checkSize, clone, encode, isObject, isTooDeep } from '../../values/values.ts'
 import type { Context } from '../context.ts'
 import type { Statement } from './statement.ts'
-
-const LARGEST_DOCUMENT = 16 * 1024 * 1024
 
 /** Checks a document on its way in. @throws 53, 52, 15, 10334 */
 const checkDocument = (document: Document, bytes: Buffer): void => {
@@ -32,8 +30,7 @@ const checkDocument = (document: Document, bytes: Buffer): void => {
       if (key.startsWith('$'))
         fail(52, `The dollar ($) prefixed field '${key}' in '_id.${key}' is not valid for storage.`)
   if (isTooDeep(document)) fail(15, 'Document exceeded maximum nested object depth: 200')
-  if (bytes.length > LARGEST_DOCUMENT)
-    fail(10334, `BSONObj size: ${bytes.length} is invalid. Size must be between 0 and ${LARGEST_DOCUMENT}`)
+  checkSize(bytes)
 }
 
 /** Stores a new document, its `_id` first and made when it has none. */

@@ -4,7 +4,7 @@ import { Int32 } from 'bson'
 import { type Collation, compare, identity } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
-import { fields, isNullish, isObject, put } from '../../values/values.ts'
+import { fields, isNullish, isNumeric, isObject, put } from '../../values/values.ts'
 import { type Accumulator, accumulators, keeping } from '../expressions/accumulators.ts'
 import { type Compiled, compilerFor } from '../expressions/compile.ts'
 import { countOf } from '../expressions/operators/arrays.ts'
@@ -25,6 +25,7 @@ export const group = (body: unknown, environment: Environment): Stage => {
   if (!('_id' in body)) fail(15955, 'a group specification must include an _id')
   const { collation, pace } = environment
   const compile = compilerFor(environment)
+  checkId(body._id)
   const id = compile(body._id)
   const outputs = Object.entries(fields(body)).filter(([name]) => name !== '_id')
   const gathered = outputs.map(([name, spec]) => field(name, spec, compile, collation))
@@ -48,6 +49,14 @@ export const group = (body: unknown, environment: Environment): Stage => {
   }
 }
 
+/** A number or a boolean in the document of an _id would mean inclusion. */
+const checkId = (id: unknown): void => {
+  if (!isObject(id) || Object.keys(id).some((key) => key.startsWith('$'))) return
+  for (const value of Object.values(fields(id)))
+    if (typeof value === 'boolean' || isNumeric(value))
+      fail(17390, '$group does not support inclusion-style expressions')
+}
+
 const groupDocument = (id: unknown, gathered: Field[], kept: Accumulator[]): Step<Document> => {
   const document: Document = { _id: id }
   for (const [i, { name }] of gathered.entries()) put(document, name, kept[i]?.value)
@@ -59,9 +68,10 @@ const field = (name: string, spec: unknown, compile: Compile, collation?: Collat
   if (name.startsWith('$')) fail(40236, `The field name '${name}' cannot be an operator name`)
   if (!isObject(spec)) return fail(40234, `The field '${name}' must be an accumulator object`)
   const [operator, ...others] = Object.keys(spec)
-  if (!operator || others.length > 0) return fail(40238, `The field '${name}' must specify one accumulator`)
-  if (!operator.startsWith('$')) fail(40234, `The field '${name}' must be an accumulator object`)
+  if (!operator?.startsWith('$')) return fail(40234, `The field '${name}' must be an accumulator object`)
+  if (others.length > 0) fail(40238, `The field '${name}' must specify one accumulator`)
   const operand = spec[operator]
+  if (Array.isArray(operand)) fail(40237, `The ${operator} accumulator is a unary operator`)
   if (operator === '$count') return counting(name, operand)
   if (operator in several) return keepingSeveral(name, operator, operand, compile, collation)
   const make = Object.hasOwn(accumulators, operator) ? accumulators[operator] : undefined
@@ -70,14 +80,13 @@ const field = (name: string, spec: unknown, compile: Compile, collation?: Collat
       fail(115, `${operator} is not supported by this engine`)
     return fail(15952, `unknown group operator '${operator}'`)
   }
-  if (Array.isArray(operand)) fail(40237, `The ${operator} accumulator is a unary operator`)
   const value = compile(operand)
   return { name, of: value, begin: () => make(collation) }
 }
 
 const counting = (name: string, operand: unknown): Field => {
   if (!isObject(operand) || Object.keys(operand).length > 0)
-    fail(15952, '$count takes no arguments, i.e. $count:{}')
+    fail(14, '$count takes no arguments, i.e. $count:{}')
   return { name, of: () => new Int32(1), begin: () => (accumulators.$sum as () => Accumulator)() }
 }
 

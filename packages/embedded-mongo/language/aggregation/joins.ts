@@ -22,25 +22,58 @@ const foreignOf = (name: unknown, { foreign }: Environment, stage: string): Fore
 
 const options = ['from', 'localField', 'foreignField', 'as', 'let', 'pipeline']
 
-export const lookup = (body: unknown, environment: Environment, run: RunPipeline): Stage => {
+/** Null and, of fields, an empty name stand for nothing. */
+const lookupOptions = (body: unknown): Document => {
   if (!isObject(body))
     return fail(9, `the $lookup stage specification must be an object, but found ${typeof body}`)
   for (const key of Object.keys(body))
-    if (!options.includes(key)) fail(9, `unknown argument to $lookup: ${key}`)
+    if (!options.includes(key)) fail(40415, `BSON field '$lookup.${key}' is an unknown field.`)
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => !isNullish(value)))
   for (const key of ['as', 'localField', 'foreignField'])
-    if (key in body && typeof body[key] !== 'string') fail(9, `$lookup argument '${key}' must be a string`)
-  if (typeof body.as !== 'string') return fail(9, "must specify 'as' field for a $lookup")
-  if ('localField' in body !== 'foreignField' in body)
+    if (key in given && typeof given[key] !== 'string') fail(14, `$lookup argument '${key}' must be a string`)
+  if ('let' in given && !isObject(given.let)) fail(14, "$lookup argument 'let' must be an object")
+  if (!('as' in given)) fail(40414, "BSON field '$lookup.as' is missing but a required field")
+  for (const key of ['localField', 'foreignField']) if (given[key] === '') delete given[key]
+  if ('localField' in given !== 'foreignField' in given)
     fail(9, '$lookup requires both or neither of localField and foreignField')
-  if (!('localField' in body) && !('pipeline' in body))
-    fail(9, '$lookup requires either pipeline or both localField and foreignField')
-  const as = checkPath(body.as)
-  const others = foreignOf(body.from, environment, '$lookup')
+  if (!('pipeline' in given) && (!('localField' in given) || 'let' in given))
+    fail(9, '$lookup requires either pipeline or both localField and foreignField, and let a pipeline')
+  return given
+}
+
+/** Where the other documents are: in a collection, or made by the first stage of the pipeline. */
+const othersOf = (given: Document, environment: Environment, run: RunPipeline): [Foreign, Document] => {
+  const [first, ...rest] = Array.isArray(given.pipeline) ? given.pipeline : []
+  if (!isObject(first) || !('$documents' in first)) {
+    if (given.from !== undefined) checkFrom(given.from)
+    return [foreignOf(given.from, environment, '$lookup'), given]
+  }
+  if (given.from !== undefined) fail(9, '$lookup with $documents in its pipeline has no from')
+  if (!('localField' in given)) return [none, given]
+  const made = run([first], environment, '$lookup')
+  return [
+    { find: () => made([]), indexed: () => false },
+    { ...given, pipeline: rest },
+  ]
+}
+
+const checkFrom = (from: unknown): void => {
+  if (isObject(from) && Object.keys(from).some((key) => key !== 'db' && key !== 'coll'))
+    fail(40415, 'from of $lookup has an unknown field')
+  if (isObject(from) && Object.values(from).some((name) => typeof name !== 'string'))
+    fail(14, 'from of $lookup is of the wrong type')
+  if (typeof from === 'string' && (from === '' || from.startsWith('.') || from.includes('\0')))
+    fail(73, `Invalid namespace specified '${from}'`)
+}
+
+export const lookup = (body: unknown, environment: Environment, run: RunPipeline): Stage => {
+  const [others, given] = othersOf(lookupOptions(body), environment, run)
+  const as = checkPath(given.as)
   const partners =
-    'localField' in body
-      ? byField(checkPath(body.localField), checkPath(body.foreignField), others, environment)
+    'localField' in given
+      ? byField(checkPath(given.localField), checkPath(given.foreignField), others, environment)
       : () => others.find({})
-  const refine = 'pipeline' in body ? byPipeline(body, environment, run) : undefined
+  const refine = 'pipeline' in given ? byPipeline(given, environment, run) : undefined
   return function* (input) {
     for (const document of input) {
       if (document === PAUSE) {
@@ -54,7 +87,6 @@ export const lookup = (body: unknown, environment: Environment, run: RunPipeline
 }
 
 const byPipeline = (body: Document, environment: Environment, run: RunPipeline) => {
-  if ('let' in body && !isObject(body.let)) fail(9, "$lookup argument 'let' must be an object")
   const compile = compilerFor(environment)
   const variables = Object.entries((body.let ?? {}) as Document).map(
     ([name, value]): [string, ReturnType<typeof compile>] => [checkVariable(name), compile(value)],
@@ -71,25 +103,36 @@ const byPipeline = (body: Document, environment: Environment, run: RunPipeline) 
   }
 }
 
+/** The values that a document is joined by: of an array its elements, of nothing null. */
+const localValues = (document: Document, path: string[]): unknown[] => {
+  const found = valuesAt(document, path)
+  const values = found.flatMap((value) => (Array.isArray(value) && value.length > 0 ? value : [value]))
+  if (values.length === 0) return [null]
+  return values.map((value) =>
+    isNullish(value) || (Array.isArray(value) && value.length === 0) ? null : value,
+  )
+}
+
 /** Equal values, arrays by their elements, nothing as null: by an index, or by a table made once. */
 const byField = (local: string[], foreign: string[], others: Foreign, { collation, pace }: Environment) => {
   const field = foreign.join('.')
-  const values = (document: Document, path: string[]) =>
-    valuesAt(document, path).flatMap((value) => (Array.isArray(value) ? [value, ...value] : [value]))
-  let table: Map<string, Document[]> | undefined
+  const all: Document[] = []
+  let table: Map<string, number[]> | undefined
   const add = (document: Document) => {
-    for (const name of new Set(
-      values(document, foreign).map((value) => identity(value ?? null, collation)),
-    )) {
+    const values = valuesAt(document, foreign).flatMap((value) =>
+      Array.isArray(value) ? [value, ...value] : [value],
+    )
+    for (const name of new Set(values.map((value) => identity(value ?? null, collation)))) {
       const row = table?.get(name)
-      if (row) row.push(document)
-      else table?.set(name, [document])
+      if (row) row.push(all.length)
+      else table?.set(name, [all.length])
     }
+    all.push(document)
   }
   return function* (document: Document): Iterable<Step<Document>> {
-    const wanted = values(document, local).filter((value) => !Array.isArray(value))
+    const wanted = localValues(document, local)
     if (others.indexed(field) && !wanted.some(isRegex)) {
-      yield* others.find({ [field]: { $in: wanted.map((value) => (isNullish(value) ? null : value)) } })
+      yield* others.find({ [field]: { $in: wanted } })
       return
     }
     if (!table) {
@@ -99,8 +142,10 @@ const byField = (local: string[], foreign: string[], others: Foreign, { collatio
         if (other !== PAUSE) add(other)
       }
     }
-    const names = new Set(wanted.map((value) => identity(value ?? null, collation)))
-    yield* new Set([...names].flatMap((name) => table?.get(name) ?? []))
+    const names = new Set(wanted.map((value) => identity(value, collation)))
+    const positions = new Set([...names].flatMap((name) => table?.get(name) ?? []))
+    // In their own order, not in that of the values.
+    for (const position of [...positions].sort((a, b) => a - b)) yield all[position] as Document
   }
 }
 

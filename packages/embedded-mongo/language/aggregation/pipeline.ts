@@ -40,6 +40,8 @@ const checkName = (name: string): void => {
   fail(40324, `Unrecognized pipeline stage name: '${name}'`)
 }
 
+const DEEPEST = 20
+
 /** Everything that can be wrong with it is found before the first document comes. */
 export const compilePipeline = (pipeline: unknown, environment: Environment): Stage => {
   const compiled = checkPipeline(pipeline).map((stage) => {
@@ -51,21 +53,28 @@ export const compilePipeline = (pipeline: unknown, environment: Environment): St
 
 const compileStage = (name: string, body: unknown, environment: Environment): Stage => {
   if (name === '$facet') return facet(body, environment)
-  if (name === '$lookup') return lookup(body, environment, compilePipeline)
-  if (name === '$unionWith') return unionWith(body, environment, compilePipeline)
+  if (name === '$lookup') return lookup(body, environment, compileNested)
+  if (name === '$unionWith') return unionWith(body, environment, compileNested)
   return stages[name]?.(body, environment) as Stage
+}
+
+const compileNested = (pipeline: unknown, environment: Environment): Stage => {
+  const depth = (environment.depth ?? 0) + 1
+  if (depth > DEEPEST) fail(232, `Maximum number of nested sub-pipelines exceeded. Limit is ${DEEPEST}`)
+  return compilePipeline(pipeline, { ...environment, depth })
 }
 
 const facet = (body: unknown, environment: Environment): Stage => {
   if (!isObject(body) || Object.keys(body).length === 0)
     return fail(40169, 'the $facet specification must be a non-empty object')
   const facets = Object.entries(body).map(([name, pipeline]): [string, Stage] => {
+    if (name === '') fail(15998, 'FieldPath field names may not be empty strings.')
     if (name.startsWith('$')) fail(16410, `FieldPath field names may not start with '$': ${name}`)
     if (name.includes('.')) fail(16412, `FieldPath field names may not contain '.': ${name}`)
     if (!Array.isArray(pipeline)) fail(40170, `arguments to $facet must be arrays, ${name} is not`)
     for (const stage of pipeline) {
       if (!isObject(stage)) fail(40171, `elements of arrays in $facet spec must be non-empty objects`)
-      if ('$facet' in stage) fail(40600, '$facet is not allowed to be used within a $facet stage')
+      checkInFacet(stage)
     }
     return [name, compilePipeline(pipeline, environment)]
   })
@@ -74,6 +83,20 @@ const facet = (body: unknown, environment: Environment): Stage => {
     const result: Document = {}
     for (const [name, stage] of facets) put(result, name, yield* gather(stage(all)))
     yield result
+  }
+}
+
+/** What reads or shows more than the documents that come to a $facet, and another $facet. */
+const outside =
+  /^\$(facet|documents|changeStream|geoNear|indexStats|collStats|currentOp|list\w+|planCacheStats|search\w*|vectorSearch|out|merge|queryS\w+)$/
+
+const checkInFacet = (stage: Document): void => {
+  for (const [name, body] of Object.entries(stage)) {
+    if (outside.test(name)) fail(40600, `${name} is not allowed to be used within a $facet stage`)
+    const inner: unknown = /^\$(lookup|unionWith)$/.test(name) && isObject(body) ? body.pipeline : undefined
+    for (const one of Array.isArray(inner) ? inner : [])
+      if (isObject(one) && '$facet' in one)
+        fail(40600, '$facet is not allowed to be used within a $facet stage')
   }
 }
 

@@ -18,6 +18,8 @@ export interface Foreign {
 export interface Environment extends ExpressionOptions {
   pace: Pace
   foreign?: (name: string) => Foreign
+  /** How many pipelines it is inside of. */
+  depth?: number
 }
 
 /** A stage that makes of each document one, or none. */

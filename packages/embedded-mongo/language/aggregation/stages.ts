@@ -3,7 +3,8 @@ import type { Document } from 'bson'
 import { Int32, Long } from 'bson'
 import { fail } from '../../values/errors.ts'
 import { PAUSE, sortInSteps } from '../../values/steps.ts'
-import { fields, get, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
+import { fields, get, isNullish, isNumeric, isObject, put, toBigInt, toNumber } from '../../values/values.ts'
+import { isDecimal, roundDecimal } from '../expressions/arithmetic.ts'
 import { compileExpression } from '../expressions/compile.ts'
 import { checkPath } from '../expressions/expression.ts'
 import { typeName } from '../expressions/operators/operands.ts'
@@ -61,7 +62,7 @@ const sort: MakeStage = (body, { collation, pace }) => {
 /** A whole number of 64 bits. */
 const whole = (value: unknown, name: string, code: number): number => {
   const number = isNumeric(value) ? toNumber(value) : Number.NaN
-  return Number.isInteger(number) && Math.abs(number) < 2 ** 63
+  return Number.isInteger(number) && BigInt.asIntN(64, toBigInt(value)) === toBigInt(value)
     ? number
     : fail(code, `invalid argument to ${name} stage: Expected an integer: ${name}: ${String(value)}`)
 }
@@ -127,9 +128,9 @@ const sortByCount: MakeStage = (body, environment) => {
 
 const replaceRoot: MakeStage = (body, environment) => {
   if (!isObject(body)) return fail(40229, 'expected an object as specification for $replaceRoot stage')
-  if (!('newRoot' in body)) fail(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
   for (const key of Object.keys(body))
     if (key !== 'newRoot') fail(40415, `BSON field '$replaceRoot.${key}' is an unknown field.`)
+  if (!('newRoot' in body)) fail(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
   return replaceWith(body.newRoot, environment)
 }
 
@@ -149,11 +150,12 @@ const replaceWith: MakeStage = (body, environment) => {
 /** Any so many of the documents; each has the same chance. */
 const sample: MakeStage = (body, { pace }) => {
   if (!isObject(body)) return fail(28745, 'the $sample stage specification must be an object')
+  if ('size' in body && !isNumeric(body.size)) fail(28746, 'size argument to $sample must be a number')
   for (const key of Object.keys(body))
     if (key !== 'size') fail(28748, `unrecognized option to $sample: ${key}`)
   if (!('size' in body)) fail(28749, '$sample stage must specify a size')
-  if (!isNumeric(body.size)) fail(28746, 'size argument to $sample must be a number')
-  const size = Math.trunc(toNumber(body.size))
+  const rounded = isDecimal(body.size) ? roundDecimal(body.size, 0, 'even') : body.size
+  const size = Math.trunc(toNumber(rounded))
   if (!(size > 0)) fail(28747, 'size argument to $sample must be a positive integer')
   return function* (input) {
     const chosen: Document[] = []

@@ -1,5 +1,6 @@
 /** Arithmetic on BSON numbers: whole numbers stay whole, decimals exact, an Int32 that overflows becomes a Long. */
 import { Decimal128, Double, Int32, Long } from 'bson'
+import { binaryFraction } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { bsonType, toNumber } from '../../values/values.ts'
 
@@ -75,9 +76,20 @@ export const toDecimal128 = (value: unknown): Decimal128 => {
   return Decimal128.fromString(Object.is(number, -0) ? '-0' : number === 0 ? '0' : number.toPrecision(15))
 }
 
+/** A double as a decimal of all its digits, rounded to the 34 that a decimal has. */
+export const exactDecimal = (value: number): Decimal128 => {
+  if (!Number.isFinite(value)) return Decimal128.fromString(String(value))
+  const [numerator, shift] = binaryFraction(value)
+  return trimmed(numerator * 5n ** BigInt(shift), -shift, 0, Object.is(value, -0))
+}
+
+/** What is infinite, or no number, decides alone. */
+const sign = (value: unknown, digits: Digits | undefined): number =>
+  digits ? (digits.digits === 0n ? (digits.negative ? -0 : 0) : digits.negative ? -1 : 1) : toNumber(value)
+
 const decimal = (how: Calculation, a: unknown, b: unknown): Decimal128 => {
   const [x, y] = [digitsOf(a), digitsOf(b)]
-  if (!x || !y) return Decimal128.fromString(String(doubles[how](toNumber(a), toNumber(b))))
+  if (!x || !y) return Decimal128.fromString(String(doubles[how](sign(a, x), sign(b, y))))
   if (how === 'multiply')
     return build(x.digits * y.digits, x.exponent + y.exponent, x.negative !== y.negative)
   const exponent = Math.min(x.exponent, y.exponent)

@@ -24,7 +24,7 @@ const refusals: [what: string, command: Document, code: number, named: RegExp][]
   ['$geoNear', aggregate({ $geoNear: {} }), 115, /\$geoNear/],
   ['$jsonSchema', find({ $jsonSchema: {} }), 115, /\$jsonSchema/],
   ['$out', aggregate({ $out: 'x' }), 115, /\$out/],
-  ['$merge in a $facet', aggregate({ $facet: { a: [{ $merge: 'x' }] } }), 115, /\$merge/],
+  ['$merge in a $facet', aggregate({ $facet: { a: [{ $merge: 'x' }] } }), 40600, /\$merge/],
   ['$bucket', aggregate({ $bucket: { groupBy: '$a', boundaries: [1, 2] } }), 115, /\$bucket/],
   ['$setWindowFields', aggregate({ $setWindowFields: {} }), 115, /\$setWindowFields/],
   ['validators', { create: 'v', validator: { a: 1 } }, 115, /validator/],

@@ -1,6 +1,6 @@
-import { Decimal128, Double, Long } from 'bson'
+import { Decimal128, Double } from 'bson'
 import { bsonType, toNumber } from '../../../values/values.ts'
-import { calculate, fitting, isDecimal, isDouble, toWhole } from '../arithmetic.ts'
+import { calculate, exactDecimal, fitting, isDecimal, isDouble, toWhole } from '../arithmetic.ts'
 
 const isLong = (value: unknown): boolean => bsonType(value) === 'Long'
 
@@ -40,9 +40,11 @@ export class Sum {
 
   get value(): unknown {
     if (this.#decimal) {
-      const rest =
-        this.#type === 'double' ? new Double(this.double) : Long.fromBigInt(BigInt.asIntN(64, this.#whole))
-      return calculate('add', this.#decimal, rest)
+      const whole = Decimal128.fromStringWithRounding(String(this.#whole))
+      const total = calculate('add', this.#decimal, whole)
+      if (this.#type !== 'double') return total
+      // A double counts with all its digits here, not with its 15 first.
+      return calculate('add', calculate('add', total, exactDecimal(this.#double)), exactDecimal(this.#lost))
     }
     if (this.#type === 'double') return new Double(this.double)
     if (BigInt.asIntN(64, this.#whole) !== this.#whole) return new Double(Number(this.#whole))

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { BSON, Code, Decimal128, type Document, Long, MongoServerError } from 'mongodb'
+import { engineOfBlock } from '../../testing.ts'
+
+/** What a pipeline makes of documents, or the code of its refusal. */
+type Row = [documents: Document[], pipeline: Document[], result: Document[] | number]
+
+const decimal = Decimal128.fromString
+const text = (value: unknown) => BSON.EJSON.stringify(value, { relaxed: false })
+const sum = { $group: { _id: null, n: { $sum: '$v' } } }
+const average = { $group: { _id: null, n: { $avg: '$v' } } }
+const joined = (v: unknown, other: unknown[]): Document[] => [
+  { $limit: 1 },
+  { $lookup: { from: 'others', localField: 'v', foreignField: 'w', as: 'j' } },
+  { $project: { _id: 0, v: { $literal: v }, j: '$j._id', of: { $literal: other } } },
+]
+
+const group: Row[] = [
+  [
+    [{ v: Long.MAX_VALUE }, { v: Long.ONE }, { v: decimal('0') }],
+    [sum],
+    [{ _id: null, n: decimal('9223372036854775808') }],
+  ],
+  [[{ v: 2.5 }, { v: decimal('3.5') }], [sum], [{ _id: null, n: decimal('6.0') }]],
+  [[{ v: 10.5 }, { v: decimal('19.5') }], [average], [{ _id: null, n: decimal('15.0') }]],
+  [
+    [{ v: decimal('9E6144') }, { v: decimal('9E6144') }, { v: decimal('-9E6144') }],
+    [sum],
+    [{ _id: null, n: decimal('Infinity') }],
+  ],
+  [[{}], [{ $group: { _id: null, $n: { $sum: 1 } } }], 40236],
+  [[{}], [{ $group: { _id: null, 'a.b': { $sum: 1 } } }], 40235],
+  [[{}], [{ $group: { _id: null, n: { $sum: 1, x: 1 } } }], 40238],
+  [[{}], [{ $group: { _id: null, n: {} } }], 40234],
+  [[{}], [{ $group: { _id: null, n: { $sum: [1] } } }], 40237],
+  [[{}], [{ $group: { _id: { a: 1 } } }], 17390],
+  [[{}], [{ $group: { _id: null, n: { $count: 'x' } } }], 14],
+]
+const facet: Row[] = [
+  [[{}], [{ $facet: { '': [] } }], 15998],
+  [[{}], [{ $facet: { a: [{ $documents: [] }] } }], 40600],
+  [[{}], [{ $facet: { a: [{ $unionWith: { coll: 'x', pipeline: [{ $facet: { a: [] } }] } }] } }], 40600],
+]
+const others: Row[] = [
+  [[{}], [{ $match: 1 as never }], 15959],
+  [[{ v: 1 }], [{ $limit: Long.MAX_VALUE }, { $unset: '_id' }], [{ v: 1 }]],
+  [[{}, {}, {}], [{ $sample: { size: decimal('1.5') } }, { $count: 'n' }], [{ n: 2 }]],
+  [[{}], [{ $set: { a: { 'b.c': 1 } } }], 40183],
+  [[{}], [{ $project: { a: 0, b: '$c' } }], 31310],
+  [[{ s: 'x'.repeat(9_000_000) }], [{ $project: { _id: 0, s: { $concat: ['$s'] }, t: '$s' } }], 10334],
+]
+const lookup: Row[] = [
+  [[{}], [{ $lookup: { from: '', as: 'j', pipeline: [] } }], 73],
+  [[{}], [{ $lookup: { from: 'x', as: 1, pipeline: [] } }], 14],
+  [[{}], [{ $lookup: { from: 'x', as: 'j', localField: 'a', foreignField: 'b', let: { x: 1 } } }], 9],
+  [[{}], [{ $lookup: { from: 'x', as: 'j', pipeline: [{ $documents: [] }] } }], 9],
+  [
+    [{ v: 2 }],
+    [
+      {
+        $lookup: {
+          as: 'j',
+          localField: 'v',
+          foreignField: 'w',
+          pipeline: [{ $documents: [{ w: 1 }, { w: 2 }] }],
+        },
+      },
+      { $project: { _id: 0, j: 1 } },
+    ],
+    [{ j: [{ w: 2 }] }],
+  ],
+]
+/** [a value, those that it is joined with, what of them is found] */
+const joins: [unknown, Document[], number[]][] = [
+  [[], [{ _id: 1, w: null }, { _id: 2 }, { _id: 3, w: 1 }], [1, 2]],
+  [
+    [['a']],
+    [
+      { _id: 1, w: ['a'] },
+      { _id: 2, w: 'a' },
+    ],
+    [1],
+  ],
+  [
+    ['a', 'b'],
+    [
+      { _id: 1, w: ['b', 'c'] },
+      { _id: 2, w: 'x' },
+      { _id: 3, w: ['a'] },
+    ],
+    [1, 3],
+  ],
+  [
+    new Code('x'),
+    [
+      { _id: 1, w: new Code('x', {}) },
+      { _id: 2, w: new Code('x') },
+    ],
+    [2],
+  ],
+]
+
+describe('stages', () => {
+  const engine = engineOfBlock()
+  beforeEach(() => engine.db.dropDatabase())
+
+  for (const [subject, rows] of Object.entries({ group, facet, others, lookup }))
+    for (const [documents, pipeline, result] of rows)
+      it(`${subject}: ${text(pipeline)} of ${text(documents).slice(0, 200)}`, async () => {
+        const things = engine.db.collection('things')
+        await things.insertMany(documents.map((document) => ({ ...document })))
+        const found = await things
+          .aggregate(pipeline, { promoteValues: false })
+          .toArray()
+          .catch((error: unknown) => error)
+        if (found instanceof MongoServerError) assert.equal(Number(found.code), result, found.message)
+        else assert.equal(text(found), text(result))
+      })
+
+  for (const indexed of [false, true])
+    for (const [v, documents, found] of joins)
+      it(`${text(v)} is joined with ${text(documents)}${indexed ? ', by an index' : ''}`, async () => {
+        await engine.db.collection('things').insertOne({ v })
+        await engine.db.collection('others').insertMany(documents)
+        if (indexed) await engine.db.collection('others').createIndex({ w: 1 })
+        const [result] = await engine.db.collection('things').aggregate(joined(v, documents)).toArray()
+        assert.deepEqual(indexed ? [...(result?.j ?? [])].sort() : result?.j, found)
+      })
+
+  it('a pipeline within 21 others is refused', async () => {
+    const nested = (depth: number): Document[] =>
+      depth === 0 ? [] : [{ $lookup: { from: 'x', as: 'j', pipeline: nested(depth - 1) } }]
+    await engine.db.collection('things').aggregate(nested(20)).toArray()
+    await assert.rejects(engine.db.collection('things').aggregate(nested(21)).toArray(), { code: 232 })
+  })
+})
