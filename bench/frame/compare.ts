@@ -16,6 +16,8 @@ export interface Workload<S> {
   connections?: number
   /** Requests before anything is measured, so that the compiler has done its work. */
   warmUp?: number
+  /** A round is that many requests, for however long: those that take long would be cut off when its time is over. */
+  each?: number
 }
 
 /** What a side gave in one round, or in the median of all: requests a second, and milliseconds. */
@@ -125,12 +127,17 @@ export async function compare<S extends Side>(
   )
   writeRow('workload', ['clients', ...names, ...of, ...names.map((name) => `${name} ms`)])
   const measured = new Map<string, Figures[]>()
-  for (const [name, { requests, connections = many, warmUp = 2000 }] of Object.entries(workloads)) {
+  for (const [name, { requests, connections = many, warmUp = 2000, each }] of Object.entries(workloads)) {
     for (const side of sides) await ask(side, requests(side), { connections, amount: warmUp })
     const figures = sides.map((): Figures[] => [])
     for (let round = 0; round < rounds; round++)
       for (const [i, side] of sides.entries())
-        figures[i]?.push(await measure(side, requests(side), connections))
+        figures[i]?.push(
+          await measure(side, requests(side), {
+            connections,
+            ...(each ? { amount: each } : { duration: seconds }),
+          }),
+        )
     const medians = figures.map(medianOf)
     measured.set(name, medians)
     const rates = medians.map(({ rate }) => rate.toFixed(rate < 100 ? 1 : 0))
@@ -144,29 +151,51 @@ export async function compare<S extends Side>(
 const writeRow = (name: string, cells: string[]) =>
   process.stdout.write(`${name.padEnd(18)}${cells.map((cell) => cell.padStart(16)).join('')}\n`)
 
-async function measure<S extends Side>(side: S, requests: Request[], connections: number): Promise<Figures> {
-  const before = processorMs(side.child.pid)
-  const { latency, requests: answered } = await ask(side, requests, { connections, duration: seconds })
-  const processor = (processorMs(side.child.pid) - before) / answered.total
-  return { rate: answered.total / seconds, p50: latency.p50, p90: latency.p90, p99: latency.p99, processor }
+interface Load {
+  connections: number
+  duration?: number
+  amount?: number
 }
 
-/** Each connection has its own share of the requests, so that no two ask for the same thing at the same time. */
+async function measure<S extends Side>(side: S, requests: Request[], load: Load): Promise<Figures> {
+  const before = processorMs(side.child.pid)
+  const { latency, requests: answered, took } = await ask(side, requests, load)
+  const processor = (processorMs(side.child.pid) - before) / answered.total
+  return {
+    rate: (answered.total / took) * 1000,
+    p50: latency.p50,
+    p90: latency.p90,
+    p99: latency.p99,
+    processor,
+  }
+}
+
+/**
+ * Each connection has its own share of the requests, so that no two ask for the same thing at the same time.
+ * @returns also how many ms it took until the last answer: autocannon itself ends only with its next second
+ */
 async function ask(
   { name, url, headers }: Side,
   requests: Request[],
-  how: { connections: number; duration?: number; amount?: number },
-): Promise<autocannon.Result> {
+  how: Load,
+): Promise<autocannon.Result & { took: number }> {
   let clients = 0
   const setupClient = (client: { setRequests(requests: Request[]): void }) => {
     const share = Math.max(1, Math.floor(requests.length / how.connections))
     const from = (clients++ * share) % requests.length
     client.setRequests(requests.slice(from, from + share))
   }
-  const result = await autocannon({ url, headers, requests, setupClient, ...how } as autocannon.Options)
+  const begun = performance.now()
+  let took = 0
+  const options = { url, headers, requests, setupClient, ...how } as autocannon.Options
+  const asking = autocannon(options) as Promise<autocannon.Result> & autocannon.Instance
+  asking.on('response', () => {
+    took = performance.now() - begun
+  })
+  const result = await asking
   if (result.non2xx > 0 || result.errors > 0)
     throw new Error(`${name}: ${result.non2xx} refused, ${result.errors} failed`)
-  return result
+  return { ...result, took }
 }
 
 /** What a process has used so far, as Linux counts it, in steps of 10 ms; elsewhere not a number. */

@@ -111,7 +111,7 @@ async function batches({ side, patients }: Started): Promise<Table> {
   }
   const requests = [{ ...send('POST', `/ehr/${ehrId}/procedure/batch`, {}), setupRequest, onResponse }]
   return compare([side], {
-    [`batch of ${BATCH}`]: { requests: () => requests, connections: 4, warmUp: 8 },
+    [`batch of ${BATCH}`]: { requests: () => requests, connections: 4, warmUp: 8, each: 20 },
   })
 }
 

@@ -200,7 +200,7 @@ export class Transactions {
     transaction.state = 'committing'
     try {
       await this.#storage.write((latest) => {
-        for (const { key, value } of view.changes()) {
+        for (const { key, value } of view.changes(isOfData)) {
           if (!value) latest.remove(key)
           else
             latest.put(
@@ -208,6 +208,7 @@ export class Transactions {
               isCountKey(key) ? countDifference(latest.get(key), value, snapshot.get(key)) : value,
             )
         }
+        view.applyTo(latest, isCatalog)
         if (!view.empty) this.#lastWrites.noteCommit(latest, id)
       })
       this.#release(transaction, 'committed')
@@ -233,6 +234,10 @@ export class Transactions {
         this.abort(transaction)
   }
 }
+
+/** The catalog's space, in which counts lie, too. */
+const isCatalog = (space: number): boolean => space === 0
+const isOfData = (space: number): boolean => space !== 0
 
 const noSuch = (number: bigint) =>
   transient(251, `Given transaction number ${number} does not match any in-progress transactions.`)

@@ -239,8 +239,15 @@ const oneOf = (name: string, operand: unknown, { collation }: MatchOptions): Pre
   if (!Array.isArray(operand)) return fail(2, `${name} needs an array`)
   if (operand.some(isOperators)) fail(2, `cannot nest $ under ${name}`)
   const expressions = operand.filter(isRegex).map(regexTest)
-  const sorted = operand.filter((value) => !isRegex(value)).sort((a, b) => compare(a, b, collation))
-  return (value) => has(sorted, value ?? null, collation) || expressions.some((test) => test(value))
+  // Most are texts: they need no order.
+  const isText = (value: unknown): value is string => typeof value === 'string' && collation === undefined
+  const texts = new Set(operand.filter(isText))
+  const others = operand.filter((value) => !isRegex(value) && !isText(value))
+  others.sort((a, b) => compare(a, b, collation))
+  return (value) =>
+    (isText(value) && texts.has(value)) ||
+    has(others, value ?? null, collation) ||
+    expressions.some((test) => test(value))
 }
 
 const has = (sorted: unknown[], value: unknown, collation?: Collation): boolean => {

@@ -19,7 +19,7 @@ export interface Collection {
 }
 
 const spaceKey = (space: number, rest: string | Buffer = ''): Buffer => {
-  const tail = Buffer.from(rest as string)
+  const tail = typeof rest === 'string' ? Buffer.from(rest) : rest
   const key = Buffer.allocUnsafe(4 + tail.length)
   key.writeUInt32BE(space)
   tail.copy(key, 4)

@@ -6,13 +6,15 @@ import { collationOf } from '../../values/collation.ts'
 import { type Collation, equal } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
 import { get, isIndex, isNullish, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
-import { type EncodedKey, encodeKey } from './key-codec.ts'
+import { type EncodedKey, encodeEntry } from './key-codec.ts'
 
 export interface Index {
   /** As listIndexes shows it. */
   readonly spec: Document
   readonly name: string
   readonly fields: readonly string[]
+  /** Some of them lie below others. */
+  readonly dotted: boolean
   readonly descending: readonly boolean[]
   readonly unique: boolean
   readonly sparse: boolean
@@ -134,6 +136,7 @@ export const buildIndex = (
   spec,
   name: spec.name,
   fields: Object.keys(spec.key),
+  dotted: Object.keys(spec.key).some((field) => field.includes('.')),
   descending: Object.values(spec.key).map((direction) => toNumber(direction) < 0),
   unique: truthy(spec.unique) || spec.name === '_id_',
   sparse: truthy(spec.sparse),
@@ -186,34 +189,77 @@ interface Walk {
   rest: readonly string[]
 }
 
-/** The documents' keys in an index; none when a sparse or partial index leaves the document out. */
+/**
+ * The document's entries in an index; none when a sparse or partial index leaves the document out.
+ * @param id of its record, with which the keys end
+ */
 export const indexKeys = (
   index: Index,
+  id: Uint8Array,
   document: Document,
 ): { keys: EncodedKey[]; values: unknown[][]; arrays: Set<number> } => {
-  const none = { keys: [], values: [], arrays: new Set<number>() }
+  const none = { keys: [], values: [], arrays: NO_ARRAYS }
   if (index.filter && !index.filter(document)) return none
-  const state = { arrays: new Set<number>(), present: false }
-  const rows = expand(
-    index.fields.map((field) => ({ value: document, rest: field.split('.') })),
-    state,
-  )
-  if (index.sparse && !state.present) return none
-  if (rows.length === 1) {
-    const row = rows[0] as unknown[]
-    return {
-      keys: [encodeKey(row, index.descending, index.collation)],
-      values: rows,
-      arrays: state.arrays,
-    }
-  }
+  const { rows, arrays, present, distinct } = index.dotted
+    ? deepRows(index, document)
+    : plainRows(index, document)
+  if (index.sparse && !present) return none
+  const end = index.unique ? NOTHING : id
+  if (rows.length === 1 || (distinct && !index.collation))
+    return { keys: rows.map((row) => encodeEntry(index, row, end)), values: rows, arrays }
   const unique = new Map<string, [EncodedKey, unknown[]]>()
   for (const row of rows) {
-    const key = encodeKey(row, index.descending, index.collation)
+    const key = encodeEntry(index, row, end)
     unique.set(key.bytes.toString('latin1'), [key, row])
   }
   const found = [...unique.values()]
-  return { keys: found.map(([key]) => key), values: found.map(([, row]) => row), arrays: state.arrays }
+  return { keys: found.map(([key]) => key), values: found.map(([, row]) => row), arrays }
+}
+
+const NOTHING = Buffer.alloc(0)
+const NO_ARRAYS: Set<number> = new Set()
+
+/** The values of a document's entries, before equal ones are left out. */
+interface Rows {
+  rows: unknown[][]
+  /** The components in which there are arrays. */
+  arrays: Set<number>
+  /** Whether the document has any of the fields. */
+  present: boolean
+  /** Whether no two are equal, as texts compare without a collation. */
+  distinct: boolean
+}
+
+const deepRows = ({ fields }: Index, document: Document): Rows => {
+  const state = { arrays: new Set<number>(), present: false }
+  const rows = expand(
+    fields.map((field) => ({ value: document, rest: field.split('.') })),
+    state,
+  )
+  return { rows, ...state, distinct: false }
+}
+
+/** The same of an index whose components are fields of the document itself, as those of most are. */
+const plainRows = ({ fields }: Index, document: Document): Rows => {
+  const row: unknown[] = []
+  let present = false
+  let at = -1
+  for (const field of fields) {
+    const value = get(document, field)
+    if (Array.isArray(value)) {
+      if (at >= 0) fail(171, 'cannot index parallel arrays')
+      at = row.length
+    } else if (value !== undefined) present = true
+    row.push(value ?? null)
+  }
+  if (at < 0) return { rows: [row], arrays: NO_ARRAYS, present, distinct: true }
+  const array = row[at] as unknown[]
+  const arrays = new Set([at])
+  if (array.length === 0) return { rows: [row.with(at, undefined)], arrays, present: true, distinct: true }
+  const texts = array.every((element) => typeof element === 'string')
+  const elements = texts ? [...new Set(array)] : array
+  const rows = elements.map((element) => row.with(at, element ?? null))
+  return { rows, arrays, present: present || array.some((element) => element !== undefined), distinct: texts }
 }
 
 /** Follows every component to its end or to an array; all components that meet the same array go through it together. */

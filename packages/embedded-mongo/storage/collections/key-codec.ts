@@ -26,6 +26,35 @@ export const encodeKey = (
   return { bytes: Buffer.concat([bytes.subarray(0, KEPT), hash]), cut: true }
 }
 
+/** What the number of an index's space takes of the key of an entry. */
+const SPACE_BYTES = 4
+
+/** What an index says of its keys. */
+interface Encoding {
+  readonly space: number
+  readonly descending: readonly boolean[]
+  readonly collation: Collation | undefined
+}
+
+/** The same between the number of the index's space and what tells the record: as it lies in the data file. */
+export const encodeEntry = (
+  { space, descending, collation }: Encoding,
+  values: readonly unknown[],
+  end: Uint8Array,
+): EncodedKey => {
+  length = SPACE_BYTES
+  putComponents(values, descending, collation)
+  const cut = length - SPACE_BYTES > LONGEST
+  if (cut) {
+    const hash = createHash('sha1').update(scratch.subarray(SPACE_BYTES, length)).digest()
+    length = SPACE_BYTES + KEPT
+    putBytes(hash)
+  }
+  putBytes(end)
+  scratch.writeUInt32BE(space)
+  return { bytes: written(), cut }
+}
+
 /** Where keys are written before they are copied: they are short, and there are many. */
 let scratch = Buffer.allocUnsafe(4096)
 let length = 0
@@ -54,12 +83,26 @@ const components = (
   collation?: Collation,
 ): Buffer => {
   length = 0
+  putComponents(values, descending, collation)
+  return written()
+}
+
+const putComponents = (
+  values: readonly unknown[],
+  descending: readonly boolean[],
+  collation?: Collation,
+): void => {
   for (let i = 0; i < values.length; i++) {
     const from = length
     append(values[i], collation)
     if (descending[i]) invert(scratch, from, length)
   }
-  return Buffer.from(scratch.subarray(0, length))
+}
+
+const written = (): Buffer => {
+  const bytes = Buffer.allocUnsafe(length)
+  scratch.copy(bytes, 0, 0, length)
+  return bytes
 }
 
 const invert = (bytes: Buffer, from: number, to: number): void => {
@@ -67,11 +110,16 @@ const invert = (bytes: Buffer, from: number, to: number): void => {
 }
 
 /** One end of a range of keys; a bound longer than keys may be is cut, and then covers all that share the cut. */
-export const encodeBound = (
+export const encodeStart = (
+  { space, descending, collation }: Encoding,
   values: readonly unknown[],
-  descending: readonly boolean[],
-  collation?: Collation,
-): Buffer => components(values, descending, collation).subarray(0, KEPT)
+): Buffer => {
+  length = SPACE_BYTES
+  putComponents(values, descending, collation)
+  length = Math.min(length, SPACE_BYTES + KEPT)
+  scratch.writeUInt32BE(space)
+  return written()
+}
 
 /** The bytes that every text beginning with `prefix` has first. */
 export const textPrefix = (prefix: string, descending: boolean): Buffer => {
@@ -83,7 +131,8 @@ export const textPrefix = (prefix: string, descending: boolean): Buffer => {
 export const after = (prefix: Buffer): Buffer => {
   let end = prefix.length
   while (end > 0 && prefix[end - 1] === 0xff) end--
-  const bytes = Buffer.from(prefix.subarray(0, end))
+  const bytes = Buffer.allocUnsafe(end)
+  prefix.copy(bytes, 0, 0, end)
   if (end > 0) bytes[end - 1] = (bytes[end - 1] as number) + 1
   return bytes
 }

@@ -2,15 +2,16 @@
 import { type Document, ObjectId } from 'bson'
 import { equal } from '../../values/compare.ts'
 import { CommandError } from '../../values/errors.ts'
+import { keepFields } from '../../values/raw.ts'
 import type { Pace } from '../../values/steps.ts'
 import { bsonType, decode, get } from '../../values/values.ts'
 import type { Entry, View, WritableView } from '../disk/overlay.ts'
 import { type Collection, inSpace, noteArray, noteLoss, raiseFlag, spaceBounds } from './catalog.ts'
+import { ID_BYTES } from './id-set.ts'
 import { type Index, indexKeys } from './indexes.ts'
 import { after } from './key-codec.ts'
 import { isKept } from './key-reader.ts'
 
-const ID_BYTES = 6
 const nothing = Buffer.alloc(0)
 
 export interface StoredRecord {
@@ -72,20 +73,11 @@ const lastId = (view: View, collection: Collection): number => {
   return 0
 }
 
+/** An entry leads to its record by its value where the index is unique, else by the end of its key. */
 interface EntryChange {
   index: Index
   key: Buffer
   values: unknown[]
-}
-
-/** An entry leads to its record by its value where the index is unique, else by the end of its key. */
-const entryKey = ({ space, unique }: Index, bytes: Buffer, id: Buffer): Buffer => {
-  const end = 4 + bytes.length
-  const key = Buffer.allocUnsafe(unique ? end : end + ID_BYTES)
-  key.writeUInt32BE(space)
-  key.set(bytes, 4)
-  if (!unique) key.set(id, end)
-  return key
 }
 
 const entries = (
@@ -95,14 +87,14 @@ const entries = (
 ): EntryChange[] => indexes.flatMap((index) => entriesOf(index, view, id, document))
 
 const entriesOf = (index: Index, view: WritableView, id: Buffer, document: Document): EntryChange[] => {
-  const { keys, values, arrays } = indexKeys(index, document)
+  const { keys, values, arrays } = indexKeys(index, id, document)
   for (const component of arrays) noteArray(view, index, component)
   if (arrays.size > 0) raiseFlag(view, index, 'multikey')
   return keys.map(({ bytes, cut }, i) => {
     if (cut) raiseFlag(view, index, 'cut')
     for (const [component, value] of (values[i] as unknown[]).entries())
       if (!isKept(value, index.collation)) noteLoss(view, index, component)
-    return { index, key: entryKey(index, bytes, id), values: values[i] as unknown[] }
+    return { index, key: bytes, values: values[i] as unknown[] }
   })
 }
 
@@ -113,9 +105,9 @@ export const indexEntries = (
   document: Document,
 ): { index: Index; key: Buffer; value: Buffer }[] =>
   indexes.flatMap((index) =>
-    indexKeys(index, document).keys.map(({ bytes }) => ({
+    indexKeys(index, id, document).keys.map(({ bytes }) => ({
       index,
-      key: entryKey(index, bytes, id),
+      key: bytes,
       value: index.unique ? id : nothing,
     })),
   )
@@ -183,6 +175,12 @@ const removeRecord = (view: WritableView, collection: Collection, match: Match):
   view.remove(recordKey(collection, match.id))
 }
 
+/** The fields that indexes look at: most documents have many more. */
+const rootsOf = (indexes: readonly Index[]): Buffer[] => {
+  const roots = indexes.flatMap(({ fields }) => fields.map((field) => field.split('.', 1)[0] as string))
+  return [...new Set(roots)].map((root) => Buffer.from(root))
+}
+
 /** Fills new indexes from the records behind `from`; the last one done when it is others' turn. @throws 11000 */
 export const fillIndexes = (
   view: WritableView,
@@ -192,9 +190,10 @@ export const fillIndexes = (
   pace: Pace,
 ): Buffer | undefined => {
   const [low, high] = spaceBounds(collection.space)
+  const names = indexes.some(({ filter }) => filter) ? undefined : rootsOf(indexes)
   for (const { key, value } of view.range(from ? after(recordKey(collection, from)) : low, high)) {
     const id = key.subarray(4)
-    const added = entries(indexes, view, { id, document: decode(value) })
+    const added = entries(indexes, view, { id, document: decode(names ? keepFields(value, names) : value) })
     checkUnique(view, collection, added, id)
     for (const entry of added) putEntry(view, entry, id)
     if (pace.due()) return id

@@ -43,8 +43,8 @@ interface Space {
 }
 
 const set = (space: Space, name: string, change: Change): void => {
-  if (!space.changes.has(name)) space.sorted = undefined
-  space.changes.set(name, change)
+  const { size } = space.changes
+  if (space.changes.set(name, change).size !== size) space.sorted = undefined
 }
 
 /** Changes in memory over a view beneath; the view beneath is not touched until someone applies them. */
@@ -91,9 +91,13 @@ export class Overlay implements WritableView {
     return this.#spaces.size === 0
   }
 
-  /** Hands the changes over: what they were in is not used any more. */
-  applyTo(target: Overlay): void {
+  /**
+   * Hands the changes over: what they were in is not used any more.
+   * @param without the spaces that are passed over
+   */
+  applyTo(target: Overlay, without: (space: number) => boolean = () => false): void {
     for (const [name, own] of this.#spaces) {
+      if (without(own.number)) continue
       const space = target.#spaces.get(name)
       if (!space) target.#spaces.set(name, own)
       else for (const [key, change] of own.changes) set(space, key, change)

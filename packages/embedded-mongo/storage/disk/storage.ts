@@ -2,7 +2,7 @@
 import { statfsSync } from 'node:fs'
 import { open, type RangeOptions, type RootDatabase } from 'lmdb'
 import { CommandError } from '../../values/errors.ts'
-import { type Entry, Overlay, type View, type Visitor, type WritableView } from './overlay.ts'
+import { type Entry, Overlay, type View, type Visitor } from './overlay.ts'
 
 const CHUNK = 512
 /** Keys are small. */
@@ -25,7 +25,7 @@ interface Range {
 }
 
 interface Job<T> {
-  run(view: WritableView): T
+  run(view: Overlay): T
   resolve(value: T): void
   reject(error: unknown): void
 }
@@ -184,7 +184,7 @@ export class Storage implements View {
    * Runs `run` alone, after all writes queued before it, on a view that holds their changes. What it throws
    * undoes its own changes only. Resolves when the changes are on disk.
    */
-  write<T>(run: (view: WritableView) => T): Promise<T> {
+  write<T>(run: (view: Overlay) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ run, resolve, reject } as Job<unknown>)
       if (!this.#committing) this.#committing = this.#drain()

@@ -49,7 +49,7 @@ export function* coveredRows(
   let untold: Buffer | undefined
   const visitor: Visitor = (bytes, start, end) => {
     examined.keys++
-    if (isNew && !isNew(idIn(Buffer.from(bytes.subarray(start, end))))) return true
+    if (isNew && !isNew(bytes, end)) return true
     if (!reader.append(bytes, start)) untold = idIn(Buffer.from(bytes.subarray(start, end)))
     else if (++found <= skip) reader.undo()
     return untold === undefined && found < most

@@ -9,8 +9,9 @@ const EXPECTED = 4
 
 interface Head {
   entry: Entry
-  rest: Iterator<Entry>
-  shared: number
+  bounds: Bounds
+  /** What comes behind the first one: of most ranges nobody asks for it. */
+  rest: Iterator<Entry> | undefined
 }
 
 /** The entries under all of the ranges, each range being in order already. */
@@ -22,15 +23,21 @@ export function* merged(
 ): Iterable<Entry> {
   const turned = reverse ? -1 : 1
   const before = (a: Head, b: Head): boolean =>
-    a.entry.key.compare(b.entry.key, b.shared, undefined, a.shared) * turned < 0
+    a.entry.key.compare(b.entry.key, b.bounds.shared, undefined, a.bounds.shared) * turned < 0
+  const behind = ({ entry: { key }, bounds: { low, high } }: Head): Iterator<Entry> => {
+    const [from, to] = reverse ? [low, key] : [Buffer.concat([key, ZERO]), high]
+    return scanIndex(view, index, from, to, reverse, EXPECTED)[Symbol.iterator]()
+  }
   const heads = new Heap<Head>(before)
-  for (const { low, high, shared } of ranges) {
-    const rest = scanIndex(view, index, low, high, reverse, EXPECTED)[Symbol.iterator]()
-    const { value: entry, done } = rest.next()
-    if (!done) heads.push({ entry, rest, shared })
+  for (const bounds of ranges) {
+    const key = view.visit(bounds.low, bounds.high, reverse, 1, () => true)
+    if (!key) continue
+    const value = (index.unique && view.get(key)) || nothing
+    heads.push({ entry: { key, value }, bounds, rest: undefined })
   }
   for (let head = heads.first; head; head = heads.first) {
     yield head.entry
+    head.rest ??= behind(head)
     const { value: entry, done } = head.rest.next()
     if (done) heads.shift()
     else {
@@ -39,6 +46,10 @@ export function* merged(
     }
   }
 }
+
+const nothing = Buffer.alloc(0)
+/** Behind a key, it makes the next one that there can be. */
+const ZERO = Buffer.alloc(1)
 
 /** The first of many, in the time of a few comparisons. */
 class Heap<T> {

@@ -8,6 +8,7 @@ import { keepFields } from '../../values/raw.ts'
 import { PAUSE, Pace, type Step, sortInSteps } from '../../values/steps.ts'
 import { decode } from '../../values/values.ts'
 import type { Collection } from '../collections/catalog.ts'
+import { IdSet } from '../collections/id-set.ts'
 import type { Index } from '../collections/indexes.ts'
 import {
   type Match,
@@ -156,11 +157,14 @@ function* candidates(
   }
 }
 
+/** Which keys are read, and how. */
+type Ranges = Pick<Plan, 'bounds' | 'exact' | 'reverse' | 'merged'>
+
 /** The entries under a plan's bounds; a record that has several keys there comes more than once. */
 function* entriesIn(
   view: View,
   index: Index,
-  { bounds, exact, reverse, merged: sideBySide }: Plan,
+  { bounds, exact, reverse, merged: sideBySide }: Ranges,
 ): Iterable<Entry> {
   if (sideBySide) {
     yield* merged(view, index, bounds, reverse)
@@ -177,7 +181,7 @@ const STRIDE = 1024
  * Shows the keys under a plan's bounds, of an index that is not unique; what was shown is to be taken whenever it yields:
  * after some keys, and where the visitor has stopped.
  */
-export function* eachKey(view: View, index: Index, plan: Plan, visitor: Visitor): Iterable<void> {
+export function* eachKey(view: View, index: Index, plan: Ranges, visitor: Visitor): Iterable<void> {
   const { bounds, reverse } = plan
   if (plan.merged) {
     let shown = 0
@@ -208,12 +212,13 @@ export async function countKeys(view: View, { index, bounds }: Plan, pace: Pace)
   const counts = bounds.map((one) => ({ ...one, keys: view.count(one.low, one.high) }))
   const filled = counts.filter(({ keys }) => keys > 0)
   if (!index.multikey || filled.length < 2) return filled.reduce((sum, { keys }) => sum + keys, 0)
-  const seen = new Set<string>()
-  for (const { low, high } of filled)
-    for (const entry of scanIndex(view, index, low, high)) {
-      seen.add(recordIdOf(index, entry).toString('latin1'))
-      if (pace.due()) await pace.rest()
-    }
+  const seen = new IdSet()
+  const visitor: Visitor = (bytes, _, end) => {
+    seen.add(bytes, end)
+    return true
+  }
+  const plan = { bounds: filled, reverse: false }
+  for (const _ of eachKey(view, index, plan, visitor)) if (pace.due()) await pace.rest()
   return seen.size
 }
 
@@ -228,9 +233,9 @@ function* once(sources: Iterable<StoredRecord>[]): Iterable<StoredRecord> {
 }
 
 /** Tells whether an id has not been met before. */
-export const onlyOnce = (): ((id: Buffer) => boolean) => {
-  const seen = new Set<string>()
-  return (id) => seen.size < seen.add(id.toString('latin1')).size
+export const onlyOnce = (): IdSet['add'] => {
+  const seen = new IdSet()
+  return (bytes, end) => seen.add(bytes, end)
 }
 
 /** Sorts by ids and sort values only; the documents are read again when their turn comes. */

@@ -1,0 +1,35 @@
+/** Which of a collection's records have been met: one bit for each, since their ids are numbers in a row. */
+
+/** The ids of records have that many bytes. */
+export const ID_BYTES = 6
+
+const CHUNK_BITS = 12
+const CHUNK_WORDS = 2 ** (CHUNK_BITS - 5)
+
+export class IdSet {
+  size = 0
+  readonly #chunks = new Map<number, Uint32Array>()
+
+  /**
+   * @param bytes in which an id lies before `end`
+   * @returns whether it has not been met before
+   */
+  add(bytes: Uint8Array, end = bytes.length): boolean {
+    let id = 0
+    for (let at = end - ID_BYTES; at < end; at++) id = id * 256 + (bytes[at] as number)
+    const chunk = this.#chunkOf(Math.floor(id / 2 ** CHUNK_BITS))
+    const [word, bit] = [(id >>> 5) & (CHUNK_WORDS - 1), 1 << (id & 31)]
+    if ((chunk[word] as number) & bit) return false
+    chunk[word] = (chunk[word] as number) | bit
+    this.size++
+    return true
+  }
+
+  #chunkOf(number: number): Uint32Array {
+    const known = this.#chunks.get(number)
+    if (known) return known
+    const chunk = new Uint32Array(CHUNK_WORDS)
+    this.#chunks.set(number, chunk)
+    return chunk
+  }
+}
