@@ -18,6 +18,7 @@ const rooms = {
     'ehrs',
     'registered',
     'accounts',
+    'live',
     'profiles',
     'care-plans',
     'events',

@@ -19,6 +19,7 @@ import { contacts } from './resources/contact.ts'
 import { ehrs } from './resources/ehrs.ts'
 import { events } from './resources/events.ts'
 import { dataExport } from './resources/export.ts'
+import { changes } from './resources/following.ts'
 import { goals } from './resources/goal.ts'
 import { health } from './resources/health.ts'
 import { login } from './resources/logins.ts'
@@ -85,4 +86,5 @@ export const table: readonly Operation[] = [
   ...types,
   ...userData,
   ...chat,
+  ...changes,
 ]

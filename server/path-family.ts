@@ -5,6 +5,8 @@ import { startPage } from '../path-api/pages/start-page.ts'
 import { health } from '../path-api/resources/health.ts'
 import type { PathApiOptions } from '../path-api/router.ts'
 import type { Spend } from '../records/limits/rate-limits.ts'
+import { Followings } from '../records/live/followings.ts'
+import type { Tail } from '../records/live/tail.ts'
 import type { Database } from '../records/store/documents/database.ts'
 import { type OpenAccounts, openAccounts } from './accounts/open-accounts.ts'
 import type { Config } from './config/config.ts'
@@ -23,6 +25,7 @@ export interface PathFamilyParts {
   mails: MailQueue
   records: RecordServices['records']
   services: RecordServices['services']
+  tail: Tail
   spend: Spend
   draining: () => boolean
 }
@@ -31,6 +34,8 @@ export interface PathFamily {
   options: PathApiOptions
   /** None in the open test environment. */
   accounts?: OpenAccounts
+  /** Ends what would not end by itself. */
+  drain(): Promise<void>
   /** Waits for the work that goes on after answers. */
   close(): Promise<void>
 }
@@ -42,7 +47,7 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
   if (config.open) {
     const services = { readiness, publicUrl: parts.publicUrl, open: true } as Partial<Services> as Services
     const operations = [...startPage, ...health]
-    return { options: { ...optionsOf(parts, services), operations, open: true }, close: async () => {} }
+    return { options: { ...optionsOf(parts, services), operations, open: true }, ...NOTHING }
   }
   const { profiles, carePlans, ehrs, chats } = parts.services
   const accounts = await openAccounts({
@@ -55,14 +60,21 @@ export async function openPathFamily(parts: PathFamilyParts): Promise<PathFamily
       (session, mvUid) => chats.marks.forget(session, mvUid),
     ],
   })
-  const { publicUrl } = parts
-  const services = { readiness, publicUrl, open: false, addressOf, ...parts.services, ...accounts.services }
+  const { publicUrl, records, tail, log } = parts
+  const changes = new Followings(records, tail, accounts.services.sessions, (err) =>
+    log.error({ err }, 'Those who follow changes could not be looked after'),
+  )
+  const own = { readiness, publicUrl, open: false, addressOf, changes }
+  const services = { ...own, ...parts.services, ...accounts.services }
   return {
     options: optionsOf(parts, services, accounts),
     accounts,
+    drain: () => changes.end(),
     close: () => accounts.close(),
   }
 }
+
+const NOTHING = { drain: async () => {}, close: async () => {} }
 
 function optionsOf(
   { config, publicUrl, log, database, spend }: PathFamilyParts,

@@ -16,6 +16,7 @@ import { containerJobs } from '../records/ehrs/removal/removal.ts'
 import { removalJobs } from '../records/ehrs/removal/removed.ts'
 import { Events } from '../records/events/events.ts'
 import { attachedCollection, CLASS_NAMES, classKind, contents, MEASUREMENTS } from '../records/kinds.ts'
+import { logIndexes } from '../records/live/log.ts'
 import { ThresholdsOfPlans } from '../records/measurements/alerts/thresholds-of-plans.ts'
 import { Batches } from '../records/measurements/batches.ts'
 import { Compared } from '../records/measurements/compared.ts'
@@ -39,7 +40,6 @@ import { auditIndexes, openAudit } from '../records/store/audit/trail.ts'
 import { type Loop, periodically } from '../records/store/batching/periodically.ts'
 import { makeCollection, makeIndexes } from '../records/store/documents/indexes.ts'
 import { worksOf } from '../records/store/steps/under-way.ts'
-import { changesOf } from '../records/store/writing/history.ts'
 import { RecentRemovals } from '../records/store/writing/removal/recent-removals.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { turnsOf } from '../records/store/writing/turns.ts'
@@ -238,9 +238,9 @@ async function makeCollections(
   indexed: readonly [collection: string, indexes: IndexDescription[]][],
 ): Promise<void> {
   const steps = worksOf({ db })
-  const plain = [changesOf(db), checkpointsOf(db), turnsOf({ db }), makersOf({ db }), ledger({ db }), steps]
+  const plain = [checkpointsOf(db), turnsOf({ db }), makersOf({ db }), ledger({ db }), steps]
   for (const { collectionName } of plain) await makeCollection(db, collectionName)
-  for (const [collection, indexes] of indexed) {
+  for (const [collection, indexes] of [...logIndexes(db), ...indexed]) {
     if (indexes.length === 0) await makeCollection(db, collection)
     else await makeIndexes(db.collection(collection), indexes)
   }

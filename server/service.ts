@@ -13,6 +13,7 @@ import { startParse } from '../cloud/parse-server/start.ts'
 import { registerFunctions, registerTriggers } from '../cloud/register.ts'
 import { mailboxOf } from '../records/accounts/user/user.ts'
 import { startUpkeep } from '../records/ehrs/upkeep.ts'
+import { Tail } from '../records/live/tail.ts'
 import { languageOf } from '../records/profiles/person/language.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
 import { linksOf } from './accounts/links.ts'
@@ -44,6 +45,8 @@ interface Parts {
   log: Log
   /** None in the open test environment. */
   accounts?: OpenAccounts
+  /** Ends what would not end by itself. */
+  drain(): Promise<void>
   /** Resolves when the embedded database has ended by itself: nothing can be served any more. */
   databaseLost: Promise<void>
 }
@@ -73,7 +76,7 @@ export function startService(config: Config): Promise<Service> {
     const server = await listen(parts.app, config)
     onStop(() => {
       state.draining = true
-      return drain(server)
+      return Promise.all([drain(server), parts.drain()]).then(() => {})
     })
     return parts
   })
@@ -104,20 +107,8 @@ async function open(config: Config, onStop: OnStop, state: State): Promise<Parts
 
   // Half a second of loading, done while the database starts; a fault shows where the modules are used.
   loadParseServer().catch(() => {})
-  const engine = await openDatabase(config, state.beside)
-  onStop(() => engine.close())
-  const database = await openConnection(engine.uri, metrics, config.instances === 'several')
-  onStop(() => database.close())
+  const { engine, database, spend, mails } = await openGround(config, onStop, state, { log, metrics })
   const { client, db } = database
-  onStop(watchAbandoned(config, client, log))
-  observeFigure(metrics, databaseSize, () => engine.size(db))
-
-  const spend = await configuredRateLimits(db, config)
-  const mails = await openMailQueue(db, {
-    ...{ transport: createTransport(config, log), spend, log, metrics },
-    ...readersIn(db),
-  })
-  onStop(() => mails.close())
   const { records, services, close } = await openRecords(database, config, log, sendMailBy(mails), metrics)
   onStop(close)
   // They stand on Parse Server's passwords and sessions: there is no answer before they are opened.
@@ -133,18 +124,42 @@ async function open(config: Config, onStop: OnStop, state: State): Promise<Parts
     onStop(() => upkeep.end())
   }
 
+  const tail = new Tail(db, (err) => log.error({ err }, 'What has changed could not be followed'))
+  onStop(() => tail.end())
   const draining = () => state.draining
-  const parts = { config, publicUrl, log, metrics, database, mails, records, services, spend, draining }
-  const pathFamily = await openPathFamily(parts)
+  const parts = { config, publicUrl, log, metrics, database, mails, records, services, tail, spend, draining }
+  const { accounts, drain, ...pathFamily } = await openPathFamily(parts)
   onStop(() => pathFamily.close())
-  const { accounts } = pathFamily
   if (accounts) accountAnswers = accountRoutes({ ...accounts.services, records, spend })
   const app = await createApp({
     ...{ config, log, metrics, parse, publicUrl, spend, draining },
     pathFamily: pathFamily.options,
   })
   const { place, lost: databaseLost } = engine
-  return { url: publicUrl, place, app, client, db, log, databaseLost, ...(accounts ? { accounts } : {}) }
+  return { url: publicUrl, place, app, client, db, log, drain, databaseLost, ...(accounts && { accounts }) }
+}
+
+/** What everything stands on: the database, the limits, the mails. */
+async function openGround(
+  config: Config,
+  onStop: OnStop,
+  state: State,
+  { log, metrics }: { log: Log; metrics: Metrics },
+) {
+  const engine = await openDatabase(config, state.beside)
+  onStop(() => engine.close())
+  const database = await openConnection(engine.uri, metrics, config.instances === 'several')
+  onStop(() => database.close())
+  const { client, db } = database
+  onStop(watchAbandoned(config, client, log))
+  observeFigure(metrics, databaseSize, () => engine.size(db))
+  const spend = await configuredRateLimits(db, config)
+  const mails = await openMailQueue(db, {
+    ...{ transport: createTransport(config, log), spend, log, metrics },
+    ...readersIn(db),
+  })
+  onStop(() => mails.close())
+  return { engine, database, spend, mails }
 }
 
 const databaseSize = { name: 'database_size_bytes', help: 'Bytes that the database takes on its disk' }

@@ -1,5 +1,6 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import { type ErrorName, errorCode, errors } from '../../schemas/errors.ts'
+import { EventStream, eventText } from '../answer/event-stream.ts'
 import { Form, Raw } from '../answer/media.ts'
 import { rules } from '../operation/access.ts'
 import type { BodyLimits, Operation } from '../operation/operation.ts'
@@ -104,6 +105,9 @@ const headers = {
   IfNoneMatchAny: headerParameter('If-None-Match', '`*`: only when there is none yet', {
     ...{ pattern: '^\\*$', examples: ['*'] },
   }),
+  LastEventId: headerParameter('Last-Event-ID', 'The id of the event behind which the stream is to go on', {
+    ...{ pattern: '^\\d{1,15}-\\d{1,3}$', examples: ['493512000018-1'] },
+  }),
   IdempotencyKey: headerParameter(
     'Idempotency-Key',
     'Chosen by the client, different for each request; a repetition gets the first answer',
@@ -149,10 +153,17 @@ function securityOf(access: Operation['access']): Json[] {
   return access === 'optional' ? [{}, ...token] : token
 }
 
-function headersOf({ method, ifMatch, creates, reply, errors = [] }: Operation): (keyof typeof headers)[] {
+function headersOf({
+  method,
+  ifMatch,
+  creates,
+  resumes,
+  reply,
+  errors = [],
+}: Operation): (keyof typeof headers)[] {
   if (method === 'post')
     return errors.includes('PreconditionFailed') ? ['IdempotencyKey', 'IfMatch'] : ['IdempotencyKey']
-  if (method === 'get') return reply[2] ? ['IfNoneMatch'] : []
+  if (method === 'get') return resumes ? ['LastEventId'] : reply[2] ? ['IfNoneMatch'] : []
   return [
     ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch',
     ...(creates ? (['IfNoneMatchAny'] as const) : []),
@@ -174,6 +185,7 @@ function parametersIn(
 }
 
 function contentOf(body: TSchema | Raw | Form<TSchema>, schemas: SchemaCollector): Json {
+  if (body instanceof EventStream) return { [body.types[0]]: eventsOf(body) }
   const schema = body instanceof Raw ? undefined : body instanceof Form ? body.schema : body
   return Object.fromEntries(
     mediaTypesOf(body).map((type) => [
@@ -184,6 +196,12 @@ function contentOf(body: TSchema | Raw | Form<TSchema>, schemas: SchemaCollector
     ]),
   )
 }
+
+/** OpenAPI 3.1 knows of no streams: an example says what they hold. */
+const eventsOf = ({ data, types: [type] }: EventStream): Json => ({
+  schema: { type: 'string', contentMediaType: type, description: data.description },
+  example: eventText('change', exampleOf(data), '493512000018-1'),
+})
 
 /** A body that is handed on as it came. */
 function bytesOf(type: string): Json {

@@ -9,6 +9,8 @@ export interface Principal {
   sessionId: string
   /** Names of all roles that the user holds, inherited ones included. */
   roles: readonly string[]
+  /** When the token ends. */
+  validUntil: Date
   /** The application that the token was given to, as the audit shows it. */
   application: string
 }

@@ -22,6 +22,8 @@ interface RequestFacts<A extends Access> {
   accepted: string
   /** The versions that the client accepts to overwrite, as `If-Match` names them; the store compares and sets. */
   expected: Expected
+  /** The last event that a stream goes on behind: `Last-Event-ID`. */
+  lastEventId: string | undefined
   /** Whether the client wants to make something new only: `If-None-Match: *`. */
   createOnly: boolean
   /**

@@ -51,6 +51,8 @@ export interface About<A extends Access> {
   ifMatch?: 'required'
   /** A PUT that makes what is not there yet: then it answers 201, and `If-None-Match: *` lets it do nothing else. */
   creates?: true
+  /** A stream that goes on behind the event of `Last-Event-ID`. */
+  resumes?: true
   /** When a GET answers 204: what it shows has been there. */
   gone?: string
   /** The limits of the body; by default 1 MB, 32 levels and 20,000 values. */

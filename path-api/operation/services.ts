@@ -14,6 +14,7 @@ import type { Timelines } from '../../records/charts/timeline.ts'
 import type { Chats } from '../../records/chat/chats.ts'
 import type { Ehrs } from '../../records/ehrs/ehrs.ts'
 import type { Events } from '../../records/events/events.ts'
+import type { Followings } from '../../records/live/followings.ts'
 import type { ThresholdsOfPlans } from '../../records/measurements/alerts/thresholds-of-plans.ts'
 import type { Batches } from '../../records/measurements/batches.ts'
 import type { AdverseReaction } from '../../records/of-ehr/adverse-reaction.ts'
@@ -111,6 +112,8 @@ export interface Services {
   aggregates: Aggregates
   /** What people say to each other. */
   chats: Chats
+  /** Those who follow what happens. */
+  changes: Followings
   timelines: Timelines
   graphs: Graphs
   /** Where a record of a class can be shown by itself; undefined: nowhere. */

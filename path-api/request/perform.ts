@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Request, Response } from 'express'
 import { concealed, counted, type Spend } from '../../records/limits/rate-limits.ts'
+import { positionOf } from '../../records/live/log.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
 import { inTime, QUERY_MS } from '../../records/store/reading/deadline.ts'
 import { ServiceError } from '../../schemas/errors.ts'
@@ -135,10 +136,18 @@ function factsOf(
   const userAgent = request.headers['user-agent']?.slice(0, 200) ?? ''
   const createOnly = operation.creates === true && wantsNew(request.headers['if-none-match'])
   const accepted = request.accepts(offeredBy(operation)) || ''
+  const lastEventId = operation.resumes && lastEventOf(request.headers['last-event-id'])
   const isAbandoned = () => response.closed
   const language = request.acceptsLanguages('en', 'nl') === 'nl' ? ('nl' as const) : ('en' as const)
   const client = { address: request.ip ?? '', userAgent, accepted, language }
-  return { requestId, ...client, expected, createOnly, isAbandoned }
+  return { requestId, ...client, expected, createOnly, lastEventId: lastEventId || undefined, isAbandoned }
+}
+
+/** @throws MalformedRequest for what no event has been called */
+function lastEventOf(header: unknown): string | undefined {
+  if (header === undefined || header === '') return undefined
+  if (typeof header === 'string' && positionOf(header)) return header
+  throw new ServiceError('MalformedRequest', { detail: 'Last-Event-ID is not the id of an event.' })
 }
 
 function samenessOf(

@@ -25,13 +25,13 @@ const place = {
   type: AboutEnum,
   id: recordId('Id of what it is about; of the other user, for `network`', 'p0LmNb72Qw'),
 }
-const ofTopic = { ...place, topicId: recordId('Topic id', 'h5TyUi89Op') }
+export const ofTopic = { ...place, topicId: recordId('Topic id', 'h5TyUi89Op') }
 const ofMessage = { ...ofTopic, messageId: recordId('Message id', 'c2MnBv45Tr') }
 
 const about = { source, access: 'chat' } as const
 const LIMITS = { bytes: 64 * 1024 }
 
-const placeIn = ({ type, id }: { type: typeof AboutEnum.static; id: string }) => ({ about: type, id })
+export const placeIn = ({ type, id }: { type: typeof AboutEnum.static; id: string }) => ({ about: type, id })
 
 const person = (mvUid: string, names: ReadonlyMap<string, string>) => ({
   mvUid,
@@ -44,7 +44,7 @@ const topicOf = ({ topic, unread, names }: SeenTopic) => {
   return { ...{ id, version, title, createdBy, createdAt, lastMessageAt, unread }, closed: closed === true }
 }
 
-const messageOf = (
+export const messageOf = (
   stored: StoredMessage,
   names: ReadonlyMap<string, string>,
   addressOf: Services['addressOf'],

@@ -3,11 +3,12 @@ import type { ClientSession, IndexDescription } from 'mongodb'
 import type { About, Attachment } from '../../schemas/chat.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/violation.ts'
+import type { Happening } from '../live/happenings.ts'
 import { refuseViolations } from '../registered/refusals/refusals.ts'
 import type { Expected } from '../store/decisions.ts'
 import { type Caller, permitted } from '../store/documents/caller.ts'
 import { documentsOf } from '../store/documents/database.ts'
-import type { Saved } from '../store/documents/parse-format.ts'
+import { parseFormat, type Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf, PageQuery } from '../store/reading/listing.ts'
 import { Store } from '../store/store.ts'
 import { unlessMade } from '../store/writing/once.ts'
@@ -210,6 +211,35 @@ export class Chats {
     if (messageId) refuseViolations([noMessage('messageId')])
   }
 
+  /** What can be followed of a topic. @throws NotFound */
+  async followed(caller: Caller, place: Place, topicId: string) {
+    const subject = await this.#subject(caller, place)
+    await this.#topic(caller, subject, topicId)
+    const { ehrId = null } = subject
+    return {
+      concerns: (change: Pick<Happening, 'collection' | 'id' | 'ehrId'>) =>
+        change.ehrId === ehrId &&
+        (change.collection === ChatMessage.collection ||
+          (change.collection === ChatTopic.collection && change.id === topicId)),
+      includes: ({ collection, before, after }: Happening) =>
+        collection === ChatTopic.collection || (after ?? before)?.topicId === topicId,
+      isReachable: async (caller: Caller) => {
+        const readable = { _id: topicId, ...permitted('_rperm', caller) }
+        const found = await documentsOf(this.records, ChatTopic.collection).findOne(readable)
+        return found !== null && (await this.#isThere(caller, place))
+      },
+    }
+  }
+
+  /** The message that somebody has heard of; undefined: it was no message. */
+  async messageHeard(caller: Caller, place: Place, { collection, before, after }: Happening) {
+    const document = after ?? before
+    if (collection !== ChatMessage.collection || !document) return undefined
+    const subject = await this.#subject(caller, place)
+    const message: StoredMessage = messageFormat.fromStored(document)
+    return { message, names: await this.#namesOf(subject, [message.createdBy]) }
+  }
+
   /** Nothing more is written in it. @throws NotFound; Forbidden; PreconditionFailed */
   async close(caller: Caller, place: Place, topicId: string, expected: Expected): Promise<SeenTopic> {
     const subject = await this.#subject(caller, place)
@@ -221,6 +251,16 @@ export class Chats {
 
   #subject(caller: Caller, { about, id }: Place): Promise<Subject> {
     return subjectFor(this.records, this.#others.connections, caller, about, id)
+  }
+
+  #isThere(caller: Caller, place: Place): Promise<boolean> {
+    return this.#subject(caller, place).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof ServiceError && error.error === 'NotFound') return false
+        throw error
+      },
+    )
   }
 
   #topic(caller: Caller, { about, aboutId, ehrId }: Subject, id: string, tx?: never | object) {
@@ -292,6 +332,8 @@ export class Chats {
     await topics.updateOne({ _id: topicId }, remindingAt(this.records.clock()), { session })
   }
 }
+
+const messageFormat = parseFormat(ChatMessage.schema)
 
 interface MessageKey {
   topicId: string

@@ -82,6 +82,8 @@ export function authenticator(
     const claims = await tokens.verify(token)
     const facts = claims && (await sessions.facts(claims.sid))
     if (!claims || !facts || facts.mvUid !== claims.sub) return undefined
-    return { mvUid: facts.mvUid, sessionId: claims.sid, roles: facts.roles, application: 'path family' }
+    const { sid: sessionId, exp } = claims
+    const validUntil = new Date(exp * 1000)
+    return { mvUid: facts.mvUid, sessionId, validUntil, roles: facts.roles, application: 'path family' }
   }
 }

@@ -41,8 +41,8 @@ export const sessionLengthSeconds = 12 * 3600
 const longestMs = 30 * 24 * 60 * minute
 /** How long after a login nobody is asked for the password again. */
 const freshMs = 10 * minute
-/** What another instance ended is noticed after at most this time. */
-const cachedForMs = 5_000
+/** What another instance ended is noticed after this time, and what follows it within 5 s. */
+const cachedForMs = 4_000
 
 const LIST = 'sessions'
 

@@ -253,7 +253,8 @@ export const sampleTokens: PathApiOptions['tokens'] = {
   authenticate: async (token) => {
     const [role, mvUid] = token.split('-')
     if (!mvUid) return undefined
-    return { mvUid, sessionId: 's', roles: role === 'admin' ? ['admin'] : [], application: 'test' }
+    const roles = role === 'admin' ? ['admin'] : []
+    return { mvUid, sessionId: 's', validUntil: new Date(8.64e15), roles, application: 'test' }
   },
   ownOrigins: ['https://own.example'],
   tokenFromQuery: false,

@@ -28,9 +28,18 @@ export async function call(
 
 async function bodyOf(response: Response): Promise<unknown> {
   const type = response.headers.get('content-type') ?? ''
+  if (type.startsWith('text/event-stream')) return beginningOf(response)
   if (type.startsWith('image/')) return Buffer.from(await response.arrayBuffer())
   const text = await response.text()
   return /[/+]json/.test(type) ? JSON.parse(text) : text
+}
+
+/** Of what does not end by itself. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const reader = body?.getReader()
+  const first = await reader?.read()
+  await reader?.cancel()
+  return Buffer.from(first?.value ?? []).toString()
 }
 
 /** Asserts a problem document. @returns the codes of its violations */
