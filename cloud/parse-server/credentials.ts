@@ -84,7 +84,13 @@ function linksOf({ config, auth }: AccountInternals, db: Db) {
   return {
     async resendActivation(email) {
       const user = await usersOf(db).findOne({ email }, { projection: { username: 1 } })
-      if (user) await userController.resendVerificationEmail(user.username, { auth: auth.nobody(config) })
+      if (!user) return
+      await userController
+        .resendVerificationEmail(user.username, { auth: auth.nobody(config) })
+        .catch((error: unknown) => {
+          // Parse rejects with nothing for one who has been activated meanwhile, and with 101 for one who is gone.
+          if (error !== undefined && codeOf(error) !== code.objectNotFound) throw error
+        })
     },
     async sendReset(email) {
       await userController.sendPasswordResetEmail(email).catch((error: unknown) => {

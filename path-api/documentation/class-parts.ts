@@ -11,11 +11,16 @@ const ClassError = closed('ClassError', 'What went wrong, in the class family', 
 const objectId = Type.String({ description: 'Object id', examples: ['m4RtYu78Io'] })
 const moment = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-03-01T08:30:00.000Z'] })
-export const Created = closed('ObjectCreated', 'What the service added', {
+/** Parse answers with whatever a trigger has set, too: the fields that follow from what was sent. */
+const withDerived = (name: string, description: string, fields: Record<string, TSchema>) => ({
+  ...closed(name, `${description}, and the fields that follow from what was sent`, fields),
+  additionalProperties: true,
+})
+export const Created = withDerived('ObjectCreated', 'What the service added', {
   objectId,
   createdAt: moment('Time of creation'),
 })
-export const Updated = closed('ObjectUpdated', 'What the service changed', {
+export const Updated = withDerived('ObjectUpdated', 'What the service changed', {
   updatedAt: moment('Time of the last update'),
 })
 export const Removed = closed('ObjectRemoved', 'Nothing remains', {})
@@ -82,6 +87,8 @@ export const describing =
           { $ref: `#/components/responses/${name}` },
         ]),
       ),
+      // Nobody knows yet for which family a request is that cannot be read.
+      431: { $ref: '#/components/responses/HeadersTooLarge' },
     },
   })
 

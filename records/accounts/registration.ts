@@ -125,7 +125,9 @@ export class Registrations {
     try {
       await credentials.signUp(account)
     } catch (error) {
-      if (left === 0 || !(error instanceof ServiceError && error.error === 'Conflict')) throw error
+      if (!(error instanceof ServiceError && error.error === 'Conflict')) throw error
+      // Others register the same address without end: what one of them has begun stands, with its mail.
+      if (left === 0) return
       const user = await userByEmail(database.db, account.email)
       if (!user) await this.#begin(await this.#withFreeName(account), left - 1)
       else if (await removals.removeHalfRegistered(user._id)) await this.#begin(account, left - 1)

@@ -76,15 +76,20 @@ export async function openMailQueue(db: Db, post: Post): Promise<MailQueue> {
     },
     (err) => post.log.error({ err }, 'The mail queue cannot be read'),
   )
+  const keeping = new Set<Promise<unknown>>()
   return {
     enqueue: async (mail, session) => {
       const now = new Date()
       const queued = { ...mail, _id: randomUUID(), attempts: 0, createdAt: now, dueAt: now }
-      await mails.insertOne(queued, session ? { session } : {})
+      const kept = mails.insertOne(queued, session ? { session } : {}).finally(() => keeping.delete(kept))
+      keeping.add(kept)
+      await kept
       if (session) session.once('ended', () => sending.wake())
       else sending.wake()
     },
     close: async () => {
+      // Parse Server awaits none of its mails: at the end of the service some may be on their way here.
+      await Promise.allSettled(keeping)
       await sending.end()
       post.transport.close()
     },

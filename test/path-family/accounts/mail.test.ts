@@ -97,6 +97,17 @@ describe('mails of accounts', () => {
       assert.equal((await post('/auth/login/password', { email, password })).status, 200)
     })
 
+    it('has nothing an operator would have to act on, when one address is registered many times at once', async () => {
+      const email = newAddress()
+      const asked = Array.from({ length: 10 }, (_, n) =>
+        n % 2 === 0 ? register(email) : post('/auth/account/register/resend', { email }),
+      )
+      for (const { status } of await Promise.all(asked)) assert.ok([202, 429].includes(status))
+      await received(email)
+      await stopProcess(service)
+      assert.doesNotMatch(service.output(), /"level":[56]0/)
+    })
+
     it('sends neither links nor addresses into the log', () => {
       // The link for the first administrator is nobody's mail.
       assert.doesNotMatch(
