@@ -51,7 +51,7 @@ export interface ArchetypeNode {
 const tree = Type.Unsafe<ArchetypeNode | null>({
   type: ['object', 'null'],
   description:
-    'The node at its root: `node_id`, `name`, `rm_type`, `occurrences`, `data_types`, `codes` and its `children`, which are such nodes. A node with an `archetype_id` is the root of that archetype. null: no template has it',
+    'The node at its root: `node_id`, `name`, `rm_type`, `occurrences`, `data_types`, `codes` and its `children`, which are such nodes. A node with an `archetype_id` is the root of that archetype. null: neither its ADL nor a template tells its nodes',
   examples: [
     {
       node_id: 'at0004',

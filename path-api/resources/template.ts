@@ -193,14 +193,14 @@ export const archetypes = [
     path: archetypePath,
     summary: 'Store an archetype in ADL 1.4',
     description:
-      'It is kept as it comes; its nodes are shown as templates have them. One that is stored is not replaced.',
+      'It is kept as it comes. What of its definition or its ontology cannot be read is a 422 with line and column. One that is stored is not replaced.',
     source: 'archetypes of modellers',
     extra: true,
     access: 'modeller',
     body: adl,
     limits: { bytes: 1024 * 1024 },
     reply: [201, ArchetypeHead, 'versioned'],
-    errors: ['Conflict'],
+    errors: ['RuleViolated', 'Conflict'],
     handle: async ({ body }, { caller, archetypes, again }) => {
       const made = await archetypes.add(caller, body.bytes, again)
       return answer(archetypeOf(made), { version: 1, location: `${archetypePath}/${made.id}` })
@@ -212,7 +212,7 @@ export const archetypes = [
     path: oneArchetype,
     params: archetypeParams,
     summary: 'Show an archetype with its nodes',
-    description: 'As in the template that uses most of its nodes.',
+    description: 'As in its ADL, if that is stored, else as in the template that uses most of its nodes.',
     source,
     access: 'user',
     reply: [200, ArchetypeResource, 'versioned'],

@@ -1,3 +1,4 @@
+import { TextFault } from '../formats/text-fault.ts'
 import { rmClass } from '../rm/classes.ts'
 import type {
   ClassNode,
@@ -12,7 +13,6 @@ import type {
   Path,
   Query,
 } from './language/ast.ts'
-import { AqlFault } from './language/fault.ts'
 import { tokensOf } from './language/lexer.ts'
 
 export type Parameters = Readonly<Record<string, unknown>>
@@ -32,7 +32,7 @@ const HOLDERS = new Set(['EHR', 'VERSION', 'ORIGINAL_VERSION'])
 
 /**
  * Puts the values of the parameters in their places, and holds the query against what it names.
- * @throws AqlFault
+ * @throws TextFault
  */
 export function checked(query: Query, parameters: Parameters): Query {
   const bound = withValues(query, parameters)
@@ -40,16 +40,16 @@ export function checked(query: Query, parameters: Parameters): Query {
   let parts = 0
   for (const path of pathsIn(bound)) {
     if (!variables.has(path.variable))
-      throw new AqlFault(
+      throw new TextFault(
         path.at,
         `${quoted(path.variable)} is no variable of FROM: expected ${named(variables)}`,
       )
     parts += path.parts.length
     if (path.parts.length > LONGEST_PATH || parts > MOST_PARTS)
-      throw new AqlFault(path.at, `a path has at most ${LONGEST_PATH} steps, all together ${MOST_PARTS}`)
+      throw new TextFault(path.at, `a path has at most ${LONGEST_PATH} steps, all together ${MOST_PARTS}`)
   }
   if ((bound.limit ?? 0) > MOST_ROWS)
-    throw new AqlFault(
+    throw new TextFault(
       0,
       `a page has at most ${MOST_ROWS} rows: expected a lower LIMIT, and OFFSET for the next page`,
     )
@@ -70,11 +70,11 @@ function variablesOf(from: ClassNode): Set<string> {
       for (const term of part.terms) visit(term, false)
       return
     }
-    if (++classes > MOST_CLASSES) throw new AqlFault(part.at, `FROM has at most ${MOST_CLASSES} classes`)
+    if (++classes > MOST_CLASSES) throw new TextFault(part.at, `FROM has at most ${MOST_CLASSES} classes`)
     requireClass(part, isFirst)
     const { variable } = part
     if (variable !== undefined && variables.has(variable))
-      throw new AqlFault(part.at, `the variable ${quoted(variable)} is there already: expected another name`)
+      throw new TextFault(part.at, `the variable ${quoted(variable)} is there already: expected another name`)
     if (variable !== undefined) variables.add(variable)
     if (part.contains) visit(part.contains.what, false)
   }
@@ -84,11 +84,11 @@ function variablesOf(from: ClassNode): Set<string> {
 
 function requireClass({ rmType, at }: ClassNode, isFirst: boolean): void {
   if (rmType === 'FOLDER')
-    throw new AqlFault(at, 'FOLDER is not offered: expected EHR, COMPOSITION or EHR_STATUS')
+    throw new TextFault(at, 'FOLDER is not offered: expected EHR, COMPOSITION or EHR_STATUS')
   if (rmType === 'EHR' && !isFirst)
-    throw new AqlFault(at, 'an EHR is in nothing: expected it right behind FROM')
+    throw new TextFault(at, 'an EHR is in nothing: expected it right behind FROM')
   if (!HOLDERS.has(rmType) && rmClass(rmType) === undefined)
-    throw new AqlFault(
+    throw new TextFault(
       at,
       `${quoted(rmType)} is no class of the reference model: expected one, such as COMPOSITION`,
     )
@@ -146,7 +146,7 @@ function ordered(order: Order, query: Query, variables: ReadonlySet<string>): Or
   const column = columnOf(operand, query)
   const isGrouped = query.columns.some(({ expression }) => expression.kind === 'aggregate')
   if (column === undefined && isGrouped)
-    throw new AqlFault(
+    throw new TextFault(
       operand.at,
       'beside COUNT, MIN, MAX, SUM and AVG rows are ordered by columns: expected one of them',
     )
@@ -156,7 +156,7 @@ function ordered(order: Order, query: Query, variables: ReadonlySet<string>): Or
     : { ...order, column }
 }
 
-/** The names of the parameters of a query. @throws AqlFault */
+/** The names of the parameters of a query. @throws TextFault */
 export function parametersIn(q: string): string[] {
   const names = new Set<string>()
   for (const { kind, text } of tokensOf(q)) if (kind === 'parameter') names.add(text)
@@ -182,7 +182,7 @@ function special(node: object, name: string, value: unknown, parameters: Paramet
   if (kind === 'matches' && name === 'values') {
     const values = (value as Constant[]).flatMap((one) => listed(one, parameters))
     if (values.length > MOST_VALUES)
-      throw new AqlFault(values[0]?.at ?? 0, `a list has at most ${MOST_VALUES} values`)
+      throw new TextFault(values[0]?.at ?? 0, `a list has at most ${MOST_VALUES} values`)
     return values
   }
   const isText =
@@ -195,12 +195,12 @@ function special(node: object, name: string, value: unknown, parameters: Paramet
 
 function requireShort({ value, at }: Literal): void {
   if (String(value).length > LONGEST_PATTERN)
-    throw new AqlFault(at, `a pattern has at most ${LONGEST_PATTERN} characters`)
+    throw new TextFault(at, `a pattern has at most ${LONGEST_PATTERN} characters`)
 }
 
 function given({ name, at }: Parameter, parameters: Parameters): unknown {
   if (!Object.hasOwn(parameters, name))
-    throw new AqlFault(at, `expected a value of $${name.slice(0, 60)} in query_parameters, found none`)
+    throw new TextFault(at, `expected a value of $${name.slice(0, 60)} in query_parameters, found none`)
   return parameters[name]
 }
 
@@ -209,7 +209,7 @@ function single(parameter: Parameter, parameters: Parameters): Literal {
   const value = given(parameter, parameters)
   if (value === null || ['string', 'number', 'boolean'].includes(typeof value))
     return { kind: 'literal', value: value as Literal['value'], at }
-  throw new AqlFault(
+  throw new TextFault(
     at,
     `expected a string, a number, true, false or null as $${name}, found ${found(value)}`,
   )
@@ -218,7 +218,7 @@ function single(parameter: Parameter, parameters: Parameters): Literal {
 function text(parameter: Parameter, parameters: Parameters): Literal {
   const value = given(parameter, parameters)
   if (typeof value === 'string') return { kind: 'literal', value, at: parameter.at }
-  throw new AqlFault(parameter.at, `expected a string as $${parameter.name}, found ${found(value)}`)
+  throw new TextFault(parameter.at, `expected a string as $${parameter.name}, found ${found(value)}`)
 }
 
 function listed(one: Constant, parameters: Parameters): Constant[] {

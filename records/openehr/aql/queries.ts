@@ -6,11 +6,11 @@ import type { Caller } from '../../store/documents/caller.ts'
 import { accessesOf, attemptOf } from '../../store/resource.ts'
 import type { Records } from '../../store/writing/transaction.ts'
 import { Composition } from '../composition-record.ts'
+import { placeOf, TextFault } from '../formats/text-fault.ts'
 import { checked, MOST_ROWS, type Parameters, pathsIn } from './checker.ts'
 import { evaluation } from './evaluation/evaluate.ts'
 import type { Forest } from './evaluation/forest.ts'
 import type { Query } from './language/ast.ts'
-import { AqlFault, placeOf } from './language/fault.ts'
 import { tokensOf } from './language/lexer.ts'
 import { parseQuery } from './language/parser.ts'
 import { Pace } from './pace.ts'
@@ -185,7 +185,7 @@ export function queryIn({ q, parameters }: Pick<QueryRequest, 'q' | 'parameters'
   try {
     return checked(parseQuery(q), parameters)
   } catch (error) {
-    if (!(error instanceof AqlFault)) throw error
+    if (!(error instanceof TextFault)) throw error
     const { line, column } = placeOf(q, error.offset)
     const message = `is no query: line ${line}, column ${column}: ${error.message}`
     throw new ServiceError('InvalidInput', {

@@ -29,9 +29,9 @@ export function archetypesIn(template: Template): Static<typeof ArchetypeUse>[] 
   return [...found.values()]
 }
 
-/** The nodes of an archetype as a template has them, and how many they are. */
+/** The nodes of an archetype as a template, or the archetype itself, has them, and how many they are. */
 export function treeOf(
-  template: Template,
+  template: Pick<Template, 'root'>,
   archetypeId: string,
 ): { tree: ArchetypeNode | undefined; size: number } {
   for (const node of nodesOf(template.root)) {
@@ -48,9 +48,8 @@ const occurrencesOf = ({ lower = 0, upper }: Interval): string => `${lower}..${u
 /** Values are described with the node that holds them; another archetype that fills a slot by its name only. */
 function nodeOf(node: ObjectConstraint, count: () => void): ArchetypeNode {
   count()
-  const within = node.attributes.flatMap(({ children }) => children)
-  const values = within.filter(({ rmType }) => isA(rmType, 'DATA_VALUE'))
-  const nodes = within.filter(({ rmType, primitive }) => isA(rmType, 'LOCATABLE') && !primitive)
+  const values = within(node).filter(({ rmType }) => isA(rmType, 'DATA_VALUE'))
+  const nodes = within(node).flatMap(locatablesIn)
   const codes = values.flatMap(codesOf)
   return {
     node_id: node.nodeId,
@@ -63,6 +62,15 @@ function nodeOf(node: ObjectConstraint, count: () => void): ArchetypeNode {
     children: nodes.map((child) => nodeOf(child.isRoot ? { ...child, attributes: [] } : child, count)),
   }
 }
+
+/** Itself, or what is within it: a context has no node of its own. */
+const locatablesIn = (node: ObjectConstraint): ObjectConstraint[] => {
+  if (isA(node.rmType, 'LOCATABLE')) return [node]
+  return isA(node.rmType, 'DATA_VALUE') ? [] : within(node).flatMap(locatablesIn)
+}
+
+const within = ({ attributes }: ObjectConstraint): ObjectConstraint[] =>
+  attributes.flatMap(({ children }) => children)
 
 function codesOf(value: ObjectConstraint): ArchetypeNode['codes'] {
   const named = (code: string) => ({ code, text: termOf(value, code)?.text ?? '' })

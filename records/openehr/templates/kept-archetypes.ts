@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
+import type { ArchetypeNode } from '../../../schemas/template.ts'
 import type { Expected } from '../../store/decisions.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import { documentsOf, isDuplicate } from '../../store/documents/database.ts'
@@ -9,7 +10,7 @@ import { decodeCursor } from '../../store/reading/cursor.ts'
 import { type Page, type PageOf, paged } from '../../store/reading/listing.ts'
 import { Store } from '../../store/store.ts'
 import { inTransaction, type Records } from '../../store/writing/transaction.ts'
-import { readAdl } from '../opt/read-adl.ts'
+import { readAdl } from '../adl/read-adl.ts'
 import { type Archetype, treeOf } from './archetypes.ts'
 import { MODELLERS, type Templates } from './kept-templates.ts'
 import { packed, unpacked } from './packed.ts'
@@ -55,7 +56,7 @@ export class Archetypes {
 
   /**
    * @param again whether an earlier attempt of the same request may have done it
-   * @throws MalformedRequest, InvalidInput for what is no archetype; Conflict when its ADL is stored
+   * @throws MalformedRequest, InvalidInput, RuleViolated for what is no archetype; Conflict when its ADL is stored
    */
   async add(caller: Caller, bytes: Uint8Array, again: boolean): Promise<Archetype> {
     const { id, concept, rmType } = readAdl(bytes)
@@ -80,16 +81,37 @@ export class Archetypes {
     return paged(LIST, rest, limit, ({ id }) => ({ value: null, id }), undefined)
   }
 
-  /** One of them with its nodes, as the template shows them that has most of them; null: none has it. @throws NotFound */
+  /**
+   * One of them with its nodes: as its ADL has them, else as the template that has most of them; null: none of them can be read.
+   * @throws NotFound
+   */
   async get(caller: Caller, id: string) {
     const archetype = await this.#one(caller, id)
+    return {
+      ...archetype,
+      tree: (await this.#ownTree(caller, id)) ?? (await this.#treeInTemplates(caller, archetype)),
+    }
+  }
+
+  async #ownTree(caller: Caller, id: string): Promise<ArchetypeNode | undefined> {
+    try {
+      return treeOf(readAdl((await this.file(caller, id)).bytes), id).tree
+    } catch (error) {
+      // It is none in ADL, or one of those that were stored before their nodes were read.
+      if (error instanceof ServiceError && ['NotFound', 'RuleViolated', 'InvalidInput'].includes(error.error))
+        return undefined
+      throw error
+    }
+  }
+
+  async #treeInTemplates(caller: Caller, { id, templates }: Archetype): Promise<ArchetypeNode | null> {
     const trees = []
-    for (const templateId of archetype.templates.slice(0, LOOKED_AT)) {
+    for (const templateId of templates.slice(0, LOOKED_AT)) {
       const { template } = await this.#templates.get(caller, templateId)
       trees.push(treeOf(template, id))
     }
     const [largest] = trees.sort((a, b) => b.size - a.size)
-    return { ...archetype, tree: largest?.tree ?? null }
+    return largest?.tree ?? null
   }
 
   /** As it came. @throws NotFound, also for one that only templates have */

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { readAdl } from '../../../records/openehr/opt/read-adl.ts'
+import { readAdl } from '../../../records/openehr/adl/read-adl.ts'
+import { nodesOf } from '../../../records/openehr/opt/constraints.ts'
 import { readTemplate } from '../../../records/openehr/opt/read-template.ts'
 import { type WebNode, webTemplateOf } from '../../../records/openehr/templates/web-template.ts'
+import type { ArchetypeNode } from '../../../schemas/template.ts'
 import { newPatient } from '../../harness/care/patients.ts'
 import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
 import { corpus, corpusFiles } from '../../harness/corpus.ts'
@@ -151,8 +153,9 @@ describe('operational templates', () => {
 
 describe('archetypes in ADL', () => {
   const ARCHETYPES = '/med/knowledge/archetype'
-  const adlOf = (id: string, more = '') =>
-    `\ufeffarchetype (adl_version=1.4)\r\n\t${id}\n\nconcept\n\t[at0000]\t-- Grip strength\nlanguage\n\toriginal_language = <[ISO_639-1::en]>\ndefinition\n\tOBSERVATION[at0000] matches {*}\nontology\n${more}`
+  const term = (code: string, text: string) => `["${code}"] = <text = <"${text}"> description = <"">>`
+  const adlOf = (id: string, { definition = '{*}', terms = '', text = 'ünï' } = {}) =>
+    `\ufeffarchetype (adl_version=1.4)\r\n\t${id}\n\nconcept\n\t[at0000]\t-- Grip strength\nlanguage\n\toriginal_language = <[ISO_639-1::en]>\ndefinition\n\tOBSERVATION[at0000] matches ${definition}\nontology\nterm_definitions = <["en"] = <items = <${term('at0000', text)}${terms}>>>\n`
   const send = (who: Person, adl: string | Buffer) =>
     who.call('POST', ARCHETYPES, Buffer.from(adl), { 'content-type': 'text/plain' })
 
@@ -160,12 +163,13 @@ describe('archetypes in ADL', () => {
     const [modeller, reader] = await Promise.all([newHolder('modeller'), newPerson()])
     const id = `openEHR-EHR-OBSERVATION.grip_${randomUUID().slice(0, 8)}.v1`
     refused(await send(reader, adlOf(id)), 403, 'forbidden')
-    const made = await send(modeller, adlOf(id, 'ünï'))
+    const made = await send(modeller, adlOf(id))
     const head = { archetype_id: id, concept: 'Grip strength', rm_type: 'OBSERVATION', templates: [] }
     assert.deepEqual([ok(made, 201), made.headers.get('location')], [head, `${ARCHETYPES}/${id}`])
     refused(await send(modeller, adlOf(id)), 409, 'conflict')
-    assert.deepEqual(ok(await reader.call('GET', `${ARCHETYPES}/${id}`)), { ...head, tree: null })
-    assert.equal(ok(await reader.call('GET', `${ARCHETYPES}/${id}/adl`)), adlOf(id, 'ünï').slice(1))
+    const found = ok(await reader.call('GET', `${ARCHETYPES}/${id}`))
+    assert.deepEqual({ ...found, tree: found.tree.name }, { ...head, tree: 'ünï' })
+    assert.equal(ok(await reader.call('GET', `${ARCHETYPES}/${id}/adl`)), adlOf(id).slice(1))
     const listed: { archetype_id: string }[] = ok(await reader.call('GET', `${ARCHETYPES}?limit=1000`))
     assert.ok(listed.some(({ archetype_id }) => archetype_id === id))
     refused(await reader.call('DELETE', `${ARCHETYPES}/${id}`), 403, 'forbidden')
@@ -190,9 +194,137 @@ describe('archetypes in ADL', () => {
     refused(await send(modeller, 'x'.repeat(1024 * 1024 + 1)), 413, 'content-too-large')
   })
 
+  it('are shown with their nodes, those that are used again in their places', async () => {
+    const modeller = await newHolder('modeller')
+    const id = `openEHR-EHR-OBSERVATION.grip_${randomUUID().slice(0, 8)}.v1`
+    const definition = `{ -- Grip
+      data matches {
+        HISTORY[at0001] matches {
+          events cardinality matches {1..*; unordered; unique} matches {
+            EVENT[at0002] occurrences matches {0..*} matches { -- Any
+              data matches {
+                ITEM_TREE[at0003] matches {
+                  items existence matches {0..1} cardinality matches {0..*} matches {
+                    ELEMENT[at0004] occurrences matches {0..1} matches {
+                      name matches { DV_TEXT matches { value matches {"Force"} } }
+                      value matches {
+                        C_DV_QUANTITY <
+                          property = <[openehr::126]>
+                          list = < ["1"] = < units = <"kg"> magnitude = <|0.0..<300.0|> > >
+                        >
+                      }
+                    }
+                    ELEMENT[at0005] matches {
+                      value matches {
+                        DV_CODED_TEXT matches { defining_code matches { [local::
+                          at0006, -- Left } hand
+                          at0007; at0006] } }
+                        DV_TEXT matches {*}
+                        0|[local::at0006], 1|[local::at0007]; 0
+                        DV_DURATION matches { value matches {PYMWD/|P0D..P7D|} }
+                        DV_COUNT matches { magnitude matches {|>=1|; 2} }
+                      }
+                    }
+                    allow_archetype CLUSTER[at0008] occurrences matches {0..*} matches {
+                      include archetype_id/value matches {/openEHR-EHR-CLUSTER\\.dev}ice\\.v1/}
+                    }
+                  }
+                }
+              }
+            }
+            POINT_EVENT[at0009] matches { data matches { use_node ITEM_TREE /data[at0001]/events[at0002]/data[at0003] } }
+          }
+        }
+      }
+    }`
+    const terms = [
+      term('at0004', 'Strength'),
+      term('at0005', 'Hand'),
+      term('at0006', 'Left'),
+      term('at0007', 'Right'),
+    ]
+    ok(await send(modeller, adlOf(id, { definition, terms: terms.join(' ') })), 201)
+    const { tree } = ok(await modeller.call('GET', `${ARCHETYPES}/${id}`))
+    const lines = (node: ArchetypeNode, depth = 0): string[] => {
+      const codes = node.codes.map(({ code, text }) => `${code} ${text}`)
+      const line = [node.node_id, node.name, node.rm_type, node.occurrences, ...node.data_types, ...codes]
+      return [
+        `${' '.repeat(depth)}${line.join(', ')}`,
+        ...node.children.flatMap((child) => lines(child, depth + 1)),
+      ]
+    }
+    const items = [
+      'at0003, , ITEM_TREE, 1..1',
+      ' at0004, Force, ELEMENT, 0..1, DV_TEXT, DV_QUANTITY',
+      ' at0005, Hand, ELEMENT, 1..1, DV_CODED_TEXT, DV_TEXT, DV_ORDINAL, DV_DURATION, DV_COUNT, at0006 Left, at0007 Right, at0006 Left, at0007 Right',
+      ' at0008, , CLUSTER, 0..*',
+    ]
+    assert.deepEqual(lines(tree), [
+      'at0000, ünï, OBSERVATION, 1..1',
+      ' at0001, , HISTORY, 1..1',
+      '  at0002, , EVENT, 0..*',
+      ...items.map((line) => `   ${line}`),
+      '  at0009, , POINT_EVENT, 1..1',
+      ...items.map((line) => `   ${line}`),
+    ])
+  })
+
+  it('that cannot be read are refused, with line and column', async () => {
+    const modeller = await newHolder('modeller')
+    const id = 'openEHR-EHR-OBSERVATION.never_stored.v1'
+    const used = (count: number) =>
+      Array.from({ length: count }, (_, i) =>
+        i === 0
+          ? 'CLUSTER[at1] matches {*}'
+          : `CLUSTER[at${i + 1}] matches { items matches { ${`use_node CLUSTER /data[at${i}] `.repeat(9)} } }`,
+      ).join('\n')
+    const around = (inner: string) => `{ data matches { ${inner} } }`
+    const cases: [definition: string, line: number, said: RegExp][] = [
+      [
+        '{ data matches { ELEMENT[at0001] occurs {1} } }',
+        9,
+        /column 63: expected an object, a value or }, found "occurs/,
+      ],
+      [
+        '{ data matches {\n\tELEMENT[at0001] occurrences matches {many} } }',
+        10,
+        /expected a range such as 0\.\.1/,
+      ],
+      ['{ data matches { "never } }', 9, /never ends: expected "/],
+      [
+        '{ data matches { allow_archetype CLUSTER[at1] matches { include x matches {/never} } } }',
+        9,
+        /never ends: expected \//,
+      ],
+      ['{ data matches { C_DV_QUANTITY < list = < [1] = <1> > } }', 9, /expected a name or >/],
+      [around('use_node CLUSTER /data[at0077]'), 9, /expected the path of a node/],
+      [
+        around('CLUSTER[at1] matches { items matches { use_node CLUSTER /data[at1] } }'),
+        9,
+        /more than 10000 nodes, or is deeper/,
+      ],
+      [around(used(9)), 10, /more than 10000 nodes/],
+      [around('CLUSTER[at1] matches { items matches {'.repeat(5000)), 9, /nested deeper than 100 levels/],
+      ['{*} ELEMENT', 9, /expected the end of the definition/],
+    ]
+    for (const [definition, line, said] of cases) {
+      const answer = await send(modeller, adlOf(id, { definition }))
+      assert.deepEqual(refusedAt(answer, 422, 'rule-violated'), ['body.definition'], definition.slice(0, 100))
+      const [violation] = (answer.body as { errors: { line: number; message: string }[] }).errors
+      assert.match(violation?.message ?? '', said)
+      assert.equal(violation?.line, line)
+    }
+    const open = await send(modeller, adlOf(id, { terms: '["at0001"] = <' }))
+    assert.deepEqual(refusedAt(open, 422, 'rule-violated'), ['body.ontology'])
+    refused(await modeller.call('GET', `${ARCHETYPES}/${id}`), 404, 'not-found')
+  })
+
   it('of the corpus are read', function () {
-    for (const file of corpusFiles(this, 'openehr/archetypes'))
-      assert.ok(file.includes(readAdl(corpusBytes(file) as Buffer).id), file)
+    for (const file of corpusFiles(this, 'openehr/archetypes')) {
+      const { id, root } = readAdl(corpusBytes(file) as Buffer)
+      assert.ok(file.includes(id), file)
+      assert.ok([...nodesOf(root)].length > 1, file)
+    }
   })
 })
 

@@ -1,5 +1,5 @@
+import { TextFault } from '../../formats/text-fault.ts'
 import type { Condition, Constant, FunctionCall, Operand } from './ast.ts'
-import { AqlFault } from './fault.ts'
 import { operator, path } from './paths.ts'
 import type { Reader } from './reader.ts'
 
@@ -52,7 +52,7 @@ function values(reader: Reader): Constant[] {
 }
 
 function refuseTerminology(reader: Reader): never {
-  throw new AqlFault(reader.peek().at, 'TERMINOLOGY is not offered: expected the codes themselves')
+  throw new TextFault(reader.peek().at, 'TERMINOLOGY is not offered: expected the codes themselves')
 }
 
 /** How many arguments a function takes. */
@@ -96,6 +96,6 @@ function functionCall(reader: Reader): FunctionCall {
   reader.need(')')
   const [least, most] = arity
   if (given.length < least || given.length > most)
-    throw new AqlFault(at, `expected ${least === most ? least : `${least} to ${most}`} arguments of ${name}`)
+    throw new TextFault(at, `expected ${least === most ? least : `${least} to ${most}`} arguments of ${name}`)
   return { kind: 'call', name, arguments: given, at }
 }

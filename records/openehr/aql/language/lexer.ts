@@ -1,4 +1,4 @@
-import { AqlFault } from './fault.ts'
+import { TextFault } from '../../formats/text-fault.ts'
 
 export interface Token {
   kind: 'word' | 'code' | 'number' | 'string' | 'parameter' | 'symbol' | 'end'
@@ -28,10 +28,10 @@ const TOKENS: readonly [kind: Exclude<Token['kind'], 'end' | 'string'>, pattern:
   ['symbol', /!=|<>|<=|>=|[=<>(),{}[\]/*;-]/y],
 ]
 
-/** @throws AqlFault for what no token begins with */
+/** @throws TextFault for what no token begins with */
 export function tokensOf(text: string): Token[] {
   if (text.length > LONGEST_QUERY)
-    throw new AqlFault(LONGEST_QUERY, `a query has at most ${LONGEST_QUERY} characters`)
+    throw new TextFault(LONGEST_QUERY, `a query has at most ${LONGEST_QUERY} characters`)
   const tokens: Token[] = []
   let at = spaceAfter(text, 0)
   while (at < text.length) {
@@ -57,7 +57,7 @@ function tokenAt(text: string, at: number): Token {
     const told = kind === 'parameter' ? found.slice(1) : found
     return { kind, text: told, at, to: at + found.length }
   }
-  throw new AqlFault(at, `${JSON.stringify(first)} begins nothing that a query may hold`)
+  throw new TextFault(at, `${JSON.stringify(first)} begins nothing that a query may hold`)
 }
 
 const ESCAPED: Readonly<Record<string, string>> = {
@@ -89,5 +89,5 @@ function stringAt(text: string, at: number): Token {
       i += 4
     } else parts.push(ESCAPED[next] ?? `\\${next}`)
   }
-  throw new AqlFault(at, `the string that begins here never ends: expected ${quote}`)
+  throw new TextFault(at, `the string that begins here never ends: expected ${quote}`)
 }

@@ -1,6 +1,6 @@
+import { TextFault } from '../../formats/text-fault.ts'
 import type { Aggregate, ClassNode, Column, Containment, Path, Query } from './ast.ts'
 import { condition, operand } from './condition.ts'
-import { AqlFault } from './fault.ts'
 import { path, predicateOf } from './paths.ts'
 import { Reader } from './reader.ts'
 
@@ -9,26 +9,26 @@ const MOST = 500
 
 /**
  * Reads a query of the Archetype Query Language, openEHR QUERY 1.1.
- * @throws AqlFault
+ * @throws TextFault
  */
 export function parseQuery(text: string): Query {
   const reader = new Reader(text)
   reader.need('SELECT')
   const distinct = reader.word('DISTINCT')
   if (reader.isWord('TOP') && reader.peek(1).kind === 'number')
-    throw new AqlFault(reader.peek().at, 'TOP is not offered: expected LIMIT at the end')
+    throw new TextFault(reader.peek().at, 'TOP is not offered: expected LIMIT at the end')
   const columns = reader.listed(() => column(reader))
   reader.need('FROM')
   const from = containment(reader)
   if (from.kind !== 'class')
-    throw new AqlFault(from.at, 'FROM begins with one class, which CONTAINS the others')
+    throw new TextFault(from.at, 'FROM begins with one class, which CONTAINS the others')
   const where = reader.word('WHERE') ? condition(reader) : undefined
   const orderBy = ordering(reader)
   const limits = limiting(reader)
   reader.symbol(';')
   if (reader.peek().kind !== 'end') reader.fail(expectedBehind({ where, orderBy, limits }))
   if (columns.length > MOST || orderBy.length > MOST)
-    throw new AqlFault(0, `a query has at most ${MOST} columns, and paths to order by`)
+    throw new TextFault(0, `a query has at most ${MOST} columns, and paths to order by`)
   return { distinct, columns, from, ...(where && { where }), orderBy, ...limits }
 }
 

@@ -1,5 +1,5 @@
+import { TextFault } from '../../formats/text-fault.ts'
 import type { Code, Constant, Operator, Path, PathStep, Predicate } from './ast.ts'
-import { AqlFault } from './fault.ts'
 import type { Reader } from './reader.ts'
 
 const OPERATORS: Readonly<Record<string, Operator>> = {
@@ -97,7 +97,7 @@ function named(reader: Reader, id: Constant): Predicate {
 function comparison(reader: Reader): Predicate {
   const parts = partsOf(reader)
   if (reader.isWord('MATCHES'))
-    throw new AqlFault(
+    throw new TextFault(
       reader.peek().at,
       'regular expressions are not offered: expected =, !=, <, <=, > or >=',
     )

@@ -1,5 +1,5 @@
+import { TextFault } from '../../formats/text-fault.ts'
 import type { Constant, Value } from './ast.ts'
-import { AqlFault } from './fault.ts'
 import { type Token, tokensOf } from './lexer.ts'
 
 /** How deeply parentheses, CONTAINS, NOT, functions and predicates may be nested. */
@@ -40,10 +40,10 @@ export class Reader {
     return this.#tokens[this.#next - 1]?.to ?? 0
   }
 
-  /** @throws AqlFault */
+  /** @throws TextFault */
   fail(expected: string, token = this.peek()): never {
     const found = token.kind === 'end' ? 'the end of the query' : quoted(this.text.slice(token.at, token.to))
-    throw new AqlFault(token.at, `expected ${expected}, found ${found}`)
+    throw new TextFault(token.at, `expected ${expected}, found ${found}`)
   }
 
   isWord(word: string, ahead = 0): boolean {
@@ -91,7 +91,7 @@ export class Reader {
     const token = this.peek()
     if (token.kind !== 'number' || !/^\d{1,16}$/.test(token.text)) this.fail(what)
     const value = Number(this.take().text)
-    if (!Number.isSafeInteger(value)) throw new AqlFault(token.at, `${what} must be below 2^53`)
+    if (!Number.isSafeInteger(value)) throw new TextFault(token.at, `${what} must be below 2^53`)
     return value
   }
 
@@ -118,14 +118,14 @@ export class Reader {
   #number(): number {
     const token = this.take()
     const value = Number(token.text)
-    if (!Number.isFinite(value)) throw new AqlFault(token.at, 'the number is too large')
+    if (!Number.isFinite(value)) throw new TextFault(token.at, 'the number is too large')
     return value
   }
 
   /** Reads what may be nested in itself. */
   nested<T>(read: () => T): T {
     if (++this.#depth > DEEPEST)
-      throw new AqlFault(this.peek().at, `the query is nested deeper than ${DEEPEST} levels`)
+      throw new TextFault(this.peek().at, `the query is nested deeper than ${DEEPEST} levels`)
     const result = read()
     this.#depth--
     return result

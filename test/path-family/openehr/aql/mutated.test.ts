@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import { checked } from '../../../../records/openehr/aql/checker.ts'
 import { evaluation } from '../../../../records/openehr/aql/evaluation/evaluate.ts'
 import { forestOf } from '../../../../records/openehr/aql/evaluation/forest.ts'
-import { AqlFault } from '../../../../records/openehr/aql/language/fault.ts'
 import { parseQuery } from '../../../../records/openehr/aql/language/parser.ts'
 import { Budget } from '../../../../records/openehr/aql/results/budget.ts'
 import { collector } from '../../../../records/openehr/aql/results/collector.ts'
 import { readComposition } from '../../../../records/openehr/compositions/reading.ts'
+import { TextFault } from '../../../../records/openehr/formats/text-fault.ts'
 import { readTemplate } from '../../../../records/openehr/opt/read-template.ts'
 import { ServiceError } from '../../../../schemas/errors.ts'
 import { corpus, corpusFiles } from '../../../harness/corpus.ts'
@@ -112,7 +112,7 @@ describe('mutated', () => {
       try {
         ask(q)
       } catch (error) {
-        if (!(error instanceof AqlFault)) throw error
+        if (!(error instanceof TextFault)) throw error
       }
     })
     const examples: [string][] = [

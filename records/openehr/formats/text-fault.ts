@@ -1,5 +1,5 @@
-/** What is wrong with a query, and where: the offset in its text. */
-export class AqlFault extends Error {
+/** What is wrong with a text, and where: the offset in it. */
+export class TextFault extends Error {
   readonly offset: number
 
   constructor(offset: number, message: string) {
