@@ -1,8 +1,9 @@
 /** Indexes: made a slice at a time, listed, dropped. */
 import type { Document } from 'bson'
 import type { Collection } from '../storage/collections/catalog.ts'
-import type { Index } from '../storage/collections/indexes.ts'
-import { fillIndexes } from '../storage/collections/records.ts'
+import { buildIndex, type Index } from '../storage/collections/indexes.ts'
+import { countRecords, fillIndexes } from '../storage/collections/records.ts'
+import { mayTally } from '../storage/collections/tallies.ts'
 import type { WritableView } from '../storage/disk/overlay.ts'
 import { findIndex } from '../storage/queries/planner.ts'
 import { fail } from '../values/errors.ts'
@@ -35,13 +36,24 @@ const build = async (context: Context, ns: string, specs: Document[]): Promise<[
     before = collection.indexes.length
     const fresh = engine.catalog.newIndexes(collection, specs)
     if (fresh.length === 0) return collection
-    built = fresh.map((spec) => ({ ...engine.catalog.newIndex(view, spec), ready: false }))
+    built = []
+    for (const spec of fresh) {
+      const tallied =
+        countRecords(view, collection) === 0 && isFirstToTally(spec, [...collection.indexes, ...built])
+      built.push({ ...engine.catalog.newIndex(view, spec, tallied), ready: false })
+    }
     done = fillIndexes(view, collection, built, undefined, pace)
     if (!done) for (const index of built) index.ready = true
     return engine.catalog.setIndexes(view, collection, [...collection.indexes, ...built])
   })
   if (done) await finish(context, registered, built, done)
   return [before, registered.indexes.length]
+}
+
+/** Of the indexes that begin with the same field one is enough; and it has to know all documents. */
+const isFirstToTally = (spec: Document, others: readonly Index[]): boolean => {
+  const index = buildIndex(spec, 0)
+  return mayTally(index) && !others.some(({ tallied, fields }) => tallied && fields[0] === index.fields[0])
 }
 
 /** Slices that are asked for at once, so that several are on the disk with one commit: it takes longer than a slice. */

@@ -148,9 +148,10 @@ export const countMatches = async (context: Context, name: string, query: Query)
     })
     return found
   }
-  const counted = plan
-    ? await countKeys(context.view, plan, context.pace)
-    : countRecords(context.view, collection as Collection)
+  const counted =
+    plan && collection
+      ? await countKeys(context.view, collection, plan, context.pace)
+      : countRecords(context.view, collection as Collection)
   const rest = Math.max(0, counted - skip)
   return limit ? Math.min(rest, limit) : rest
 }

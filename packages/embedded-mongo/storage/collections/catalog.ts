@@ -34,12 +34,12 @@ export const inSpace = (space: number, rest: Buffer): Buffer => spaceKey(space, 
 const definitionKey = (ns: string): Buffer => spaceKey(0, `c${ns}`)
 const counterKey = spaceKey(0, 'next space')
 
-type Flag = 'multikey' | 'cut' | `array${number}` | `loss${number}`
+type Flag = 'multikey' | 'cut' | 'untallied' | `array${number}` | `loss${number}`
 
 const flagKey = (index: Index, flag: Flag): Buffer => spaceKey(0, `f${flag} ${index.space}`)
 
 /** Notes what an index has come to hold. In memory at once: true too early only makes plans more careful. */
-export const raiseFlag = (view: WritableView, index: Index, flag: 'multikey' | 'cut'): void => {
+export const raiseFlag = (view: WritableView, index: Index, flag: 'multikey' | 'cut' | 'untallied'): void => {
   index[flag] = true
   note(view, index, flag)
 }
@@ -165,8 +165,8 @@ export class Catalog {
     return fresh
   }
 
-  newIndex(view: WritableView, spec: Document): Index {
-    return buildIndex(spec, this.#allocate(view))
+  newIndex(view: WritableView, spec: Document, tallied: boolean): Index {
+    return buildIndex(spec, this.#allocate(view), { tallied })
   }
 
   setIndexes(view: WritableView, collection: Collection, indexes: Index[]): Collection {
@@ -192,11 +192,12 @@ const toStored = ({ ns, db, name, uuid, options, space, indexes }: Collection): 
   uuid,
   options,
   space,
-  indexes: indexes.map(({ spec, space, ready, arrays, losses }) => ({
+  indexes: indexes.map(({ spec, space, ready, arrays, losses, tallied }) => ({
     spec,
     space,
     ...(arrays && { tracksArrays: true }),
     ...(losses && { tracksLosses: true }),
+    ...(tallied && { tallied }),
     ...(!ready && { building: true }),
   })),
 })
@@ -209,11 +210,12 @@ const fromStored = (view: View, stored: Document): Collection => ({
   options: stored.options,
   space: toNumber(stored.space),
   version: 0,
-  indexes: (stored.indexes as Document[]).map(({ spec, space, tracksArrays, tracksLosses, building }) => {
-    const tracks = { tracksArrays: tracksArrays === true, tracksLosses: tracksLosses === true }
+  indexes: (stored.indexes as Document[]).map(({ spec, space, building, ...kept }) => {
+    const [tracksArrays, tracksLosses] = [kept.tracksArrays === true, kept.tracksLosses === true]
+    const tracks = { tracksArrays, tracksLosses, tallied: kept.tallied === true }
     const index = buildIndex(spec, toNumber(space), tracks)
     index.ready = building !== true
-    for (const flag of ['multikey', 'cut'] as const)
+    for (const flag of ['multikey', 'cut', 'untallied'] as const)
       index[flag] = view.get(flagKey(index, flag)) !== undefined
     for (const component of index.fields.keys()) {
       if (view.get(flagKey(index, `array${component}`))) index.arrays?.add(component)

@@ -31,6 +31,9 @@ export interface Index {
   readonly losses: Set<number> | undefined
   /** Some key was too long and was cut: its order cannot be trusted. */
   cut: boolean
+  /** Its documents are counted by their arrays in its first field; some were left out. */
+  readonly tallied: boolean
+  untallied: boolean
 }
 
 const options =
@@ -131,7 +134,7 @@ const checkIndexKey = (field: string, kind: unknown): void => {
 export const buildIndex = (
   spec: Document,
   space: number,
-  { tracksArrays = true, tracksLosses = true } = {},
+  { tracksArrays = true, tracksLosses = true, tallied = false } = {},
 ): Index => ({
   spec,
   name: spec.name,
@@ -148,6 +151,8 @@ export const buildIndex = (
   arrays: tracksArrays ? new Set() : undefined,
   losses: tracksLosses ? new Set() : undefined,
   cut: false,
+  tallied,
+  untallied: false,
 })
 
 /** Whether a document may have several keys because of this component. */

@@ -27,7 +27,7 @@ export const encodeKey = (
 }
 
 /** What the number of an index's space takes of the key of an entry. */
-const SPACE_BYTES = 4
+export const SPACE_BYTES = 4
 
 /** What an index says of its keys. */
 interface Encoding {

@@ -11,6 +11,7 @@ import { ID_BYTES } from './id-set.ts'
 import { type Index, indexKeys } from './indexes.ts'
 import { after } from './key-codec.ts'
 import { isKept } from './key-reader.ts'
+import { tally, tallyBounds } from './tallies.ts'
 
 const nothing = Buffer.alloc(0)
 
@@ -141,6 +142,7 @@ export const insertRecord = (
   checkUnique(view, collection, added, id)
   view.put(recordKey(collection, id), bytes)
   for (const entry of added) putEntry(view, entry, id)
+  tally(view, collection.indexes, undefined, document)
 }
 
 export const replaceRecord = (
@@ -160,6 +162,7 @@ export const replaceRecord = (
   for (const entry of old) if (!nowNames.has(entry.key.toString('latin1'))) removeEntry(view, entry, id)
   for (const entry of added) putEntry(view, entry, id)
   view.put(recordKey(collection, id), bytes)
+  tally(view, collection.indexes, before, document)
 }
 
 /** False when all that an index looks at is the same in both documents. */
@@ -173,6 +176,7 @@ const mayDiffer = (index: Index, before: Document, after: Document): boolean =>
 const removeRecord = (view: WritableView, collection: Collection, match: Match): void => {
   for (const entry of entries(collection.indexes, view, match)) removeEntry(view, entry, match.id)
   view.remove(recordKey(collection, match.id))
+  tally(view, collection.indexes, match.document, undefined)
 }
 
 /** The fields that indexes look at: most documents have many more. */
@@ -241,10 +245,11 @@ export const purgeSome = (view: WritableView): boolean => {
   if (!next) return false
   const space = Number(next.value)
   let left = PURGED_AT_ONCE
-  for (const { key } of view.range(...spaceBounds(space))) {
-    view.remove(key)
-    if (--left === 0) return true
-  }
+  for (const bounds of [spaceBounds(space), ...tallyBounds(space)])
+    for (const key of view.keys(...bounds)) {
+      view.remove(key)
+      if (--left === 0) return true
+    }
   view.remove(countKey({ space }))
   view.remove(next.key)
   return true

@@ -31,6 +31,8 @@ export interface Plan {
   merged?: boolean
   /** The bounds hold the keys of what the filter finds, and nothing else, as long as there are none in `doubtful`. */
   covered?: boolean
+  /** They are all keys of some values of the index's first component. */
+  leading?: boolean
   /** Those of its bounds whose keys do not say what the matcher would: null stands for a missing value, too. */
   doubtful?: Bounds[]
   /** The alternatives of an `$or`, each with an index; what several of them find counts once. */
@@ -139,8 +141,9 @@ const consider = (
     const covered = coversFilter(index, question, demands, fit)
     const nulls = covered ? fit.points.filter((row) => row.some(isNullish)) : []
     const doubtful = boundsOf(index, { ...fit, points: nulls })
-    const merged = merges && ordered
-    return { index, bounds, exact, reverse: direction === 'reverse', ordered, merged, covered, doubtful }
+    const leading = fit.points[0]?.length === 1 && !fit.range
+    const rest = { merged: merges && ordered, covered, leading, doubtful }
+    return { index, bounds, exact, reverse: direction === 'reverse', ordered, ...rest }
   }
   const sorts = direction && question.sort.length > 0 ? 2 : 0
   return { plan: makePlan, score: fit.score + (whole ? 100 : 0) + sorts }

@@ -18,6 +18,7 @@ import {
   scanIndex,
   scanRecords,
 } from '../collections/records.ts'
+import { countTallied, isTallied } from '../collections/tallies.ts'
 import type { Entry, View, Visitor } from '../disk/overlay.ts'
 import { merged } from './merge.ts'
 import { choosePlan, type Plan } from './planner.ts'
@@ -207,8 +208,21 @@ const ZERO = Buffer.alloc(1)
  * How many records a plan leads to whose bounds alone decide. Keys are counted in no time; only where a record may lie
  * under several of them are they looked at.
  */
-export async function countKeys(view: View, { index, bounds }: Plan, pace: Pace): Promise<number> {
+export async function countKeys(
+  view: View,
+  { indexes }: Pick<Collection, 'indexes'>,
+  { index, bounds, leading }: Plan,
+  pace: Pace,
+): Promise<number> {
   if (!index) return 0
+  const plain = leading && !index.descending[0] && !index.collation
+  const tallied = indexes.find((one) => isTallied(one) && one.fields[0] === index.fields[0])
+  if (index.multikey && plain && tallied)
+    return countTallied(
+      view,
+      tallied,
+      bounds.map(({ low }) => low),
+    )
   const counts = bounds.map((one) => ({ ...one, keys: view.count(one.low, one.high) }))
   const filled = counts.filter(({ keys }) => keys > 0)
   if (!index.multikey || filled.length < 2) return filled.reduce((sum, { keys }) => sum + keys, 0)

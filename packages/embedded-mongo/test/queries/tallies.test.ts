@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { copyFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Collection, Document } from 'mongodb'
+import { engineOfBlock } from '../../testing.ts'
+
+const who = ['ann', 'ben', 'carol', 'dave', 'eve', 'finn']
+const some = (seed: number): string[] => who.filter((_, i) => (seed >> i) & 1)
+
+describe('counts by the array with which an index begins', function suite() {
+  this.timeout(60_000)
+  const engine = engineOfBlock()
+  let things: Collection<Document & { _id: number }>
+  beforeEach(async () => {
+    await engine.db.dropDatabase()
+    things = engine.db.collection('things')
+    await things.createIndex({ who: 1, at: -1 })
+    await things.insertMany(
+      Array.from({ length: 300 }, (_, i) => ({ _id: i, who: some((i % 62) + 1), at: i % 7 })),
+    )
+  })
+
+  /** Of each set of people, as many as a look at all documents finds. */
+  const assertCounts = async () => {
+    for (let seed = 1; seed < 64; seed += 3) {
+      const filter = { who: { $in: [...some(seed), null, 'nobody'] } }
+      const looked = (await things.find(filter, { hint: { $natural: 1 } }).toArray()).length
+      assert.equal(await things.countDocuments(filter), looked, JSON.stringify(filter))
+    }
+  }
+
+  it('are right after inserts, updates and deletes', async () => {
+    await assertCounts()
+    await things.updateMany({ at: 3 }, { $set: { who: ['ann', 'finn', 'ann'] } })
+    await things.updateMany({ at: 4 }, { $set: { at: 9 } })
+    await things.updateOne({ _id: 3 }, { $pull: { who: 'ann' } } as Document)
+    await things.replaceOne({ _id: 11 }, { who: ['eve'] })
+    await things.updateOne({ _id: 1000 }, { $set: { who: ['ben', 'gus'] } }, { upsert: true })
+    await things.deleteMany({ at: 5 })
+    await things.findOneAndDelete({ who: 'carol' })
+    await assertCounts()
+  })
+
+  it('are right of several transactions at once, also of those that end in vain', async () => {
+    const client = engine.client
+    const open = [1, 2, 3].map(() => client.startSession())
+    for (const [i, session] of open.entries()) {
+      session.startTransaction()
+      await things.insertMany(
+        [2000, 3000].map((id) => ({ _id: id + i, who: ['new', 'ann'], at: i })),
+        { session },
+      )
+      await things.deleteOne({ _id: i }, { session })
+      assert.equal(await count({ session }), 2)
+    }
+    const [first, second, third] = open
+    await first?.commitTransaction()
+    await second?.abortTransaction()
+    await third?.commitTransaction()
+    for (const session of open) await session.endSession()
+    assert.equal(await count(), 4)
+    await assertCounts()
+  })
+
+  const count = (options = {}) => things.countDocuments({ who: { $in: ['new', 'other'] } }, options)
+
+  it('are right where some have no array, or a long one, or an empty one', async () => {
+    await things.insertOne({ _id: 399, who: [] })
+    await assertCounts()
+    await things.insertOne({ _id: 400, who: 'ann' })
+    await assertCounts()
+    await things.insertMany([{ _id: 401 }, { _id: 402, who: [] }, { _id: 403, who: null }])
+    await things.insertOne({ _id: 404, who: Array.from({ length: 70 }, (_, i) => `${who[i % 6]}${i}`) })
+    await things.updateOne({ _id: 404 }, { $push: { who: 'ann' } } as Document)
+    await assertCounts()
+  })
+
+  it('are right after a restart, and when the index has been made again', async () => {
+    await things.insertOne({ _id: 500, who: ['ann', 'ben'] })
+    await engine.kill()
+    // A copy is read from end to end, and its tallies are compared.
+    const file = join(engine.dataDir, 'data.mdb')
+    await copyFile(file, `${file}.copy`)
+    await rename(`${file}.copy`, file)
+    await engine.restart()
+    things = engine.db.collection('things')
+    await things.insertOne({ _id: 501, who: ['ann', 'ben'] })
+    await assertCounts()
+    await things.createIndex({ who: 1, _id: 1 })
+    await things.dropIndex('who_1_at_-1')
+    await things.deleteOne({ _id: 500 })
+    await assertCounts()
+    await things.deleteMany({})
+    await things.createIndex({ who: 1, at: -1 })
+    await things.insertOne({ _id: 1, who: ['ann', 'ben'] })
+    await assertCounts()
+  })
+})
