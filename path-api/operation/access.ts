@@ -15,19 +15,31 @@ export interface Principal {
   application: string
 }
 
-interface Rule {
-  /** For the documentation: who passes. */
-  who: string
-  /**
-   * False hides the resource (404); where the caller may read but not do this, the rule throws `Forbidden`. Absent: the
-   * permissions of each record decide, and the frame answers with success only when they let the caller reach the EHR
-   * of the path, see {@link requireReached}.
-   */
-  permits?(
-    principal: Principal,
-    params: Readonly<Record<string, string>>,
-    services: Services,
-  ): boolean | Promise<boolean>
+type Params = Readonly<Record<string, string>>
+
+/** Decides before anything is done. */
+interface Before {
+  /** False hides the resource (404); where the caller may read but not do this, the rule throws `Forbidden`. */
+  permits(principal: Principal, params: Params, services: Services): boolean | Promise<boolean>
+}
+
+/**
+ * Leaves it to the permissions of each record. The frame answers with success only when they let the caller reach
+ * something there, see {@link requireReached}: an operation that goes past the stores fails.
+ */
+interface ByRecords {
+  /** The parameter of the path that says where. */
+  place: 'ehrId' | 'mvUid' | 'id'
+  /** @param reached the EHRs of which a store let the caller reach something, and the users with whom they are connected */
+  suffices(reached: ReadonlySet<string>, place: string | undefined, principal: Principal | undefined): boolean
+}
+
+/** `who` passes, for the documentation. */
+type Rule = { who: string } & (Before | ByRecords)
+
+const inEhr: ByRecords = {
+  place: 'ehrId',
+  suffices: (reached, ehrId) => ehrId !== undefined && reached.has(ehrId),
 }
 
 /** The one list of who may do what; an operation names its row. */
@@ -52,31 +64,40 @@ export const rules = {
   },
   'user-data': {
     who: 'the user named in the path, those who write an EHR about that user, and the participants of its care plans',
-    // The records of those EHRs decide: whoever reaches none of them finds nothing.
-    permits: () => true,
+    place: 'mvUid',
+    // A user may have no EHR yet.
+    suffices: (reached, mvUid, principal) => reached.size > 0 || principal?.mvUid === mvUid,
   },
   chat: {
-    who: 'those who may see what is talked about; a topic about two users is for them, as long as they are connected',
-    // The records decide: what the caller may not see is not found.
-    permits: () => true,
+    who: 'those who may see what the topic is about; a topic between two users is for them while they are connected',
+    place: 'id',
+    suffices: (reached) => reached.size > 0,
   },
   'ehr:read': {
     who: 'the subject of the EHR, those who write it, and the participants of its care plans',
+    ...inEhr,
   },
-  'ehr:write': { who: 'the subject of the EHR, and those who write it' },
+  'ehr:write': { who: 'the subject of the EHR, and those who write it', ...inEhr },
   'ehr:subject': {
     who: 'the subject of the EHR, and administrators; its creator while the subject is not a user or has not accepted it',
+    ...inEhr,
   },
-  'ehr:remove': { who: 'those who may read its audit, and the subject who has not accepted it yet' },
-  'ehr:agree': { who: 'the user whom the EHR is about' },
+  'ehr:remove': {
+    who: 'those who may read its audit, and the subject who has not accepted it yet',
+    ...inEhr,
+  },
+  'ehr:agree': { who: 'the user whom the EHR is about', ...inEhr },
   'plan:read': {
     who: 'the subject of the EHR, those who write it, and the participants of the care plan',
+    ...inEhr,
   },
   'plan:write': {
     who: 'the subject of the EHR, those who write it, and the participants who write the care plan',
+    ...inEhr,
   },
   'plan:manage': {
     who: 'the subject of the EHR, those who write it, and the participants who manage the care plan',
+    ...inEhr,
   },
   admin: {
     who: 'administrators',
@@ -97,38 +118,42 @@ export const rules = {
 /** `public` looks at no token at all; `optional` needs none but honours one (and refuses a bad one). */
 export type Access = 'public' | 'optional' | keyof typeof rules
 
+const ruleOf = (access: Access): Rule | undefined =>
+  access === 'public' || access === 'optional' ? undefined : rules[access]
+
 /** @returns whether the operation exists for this principal */
 export function permits(
   access: Access,
   principal: Principal | undefined,
-  params: Readonly<Record<string, string>>,
+  params: Params,
   services: Services,
 ): boolean | Promise<boolean> {
-  if (access === 'public' || access === 'optional') return true
-  const rule: Rule = rules[access]
+  const rule = ruleOf(access)
+  if (rule === undefined) return true
   if (principal === undefined) return false
-  return rule.permits === undefined || rule.permits(principal, params, services)
+  return 'place' in rule || rule.permits(principal, params, services)
 }
 
-/** Whether the permissions of the records decide, and nothing before them. */
-export function isDecidedByRecords(access: Access): boolean {
-  const rule: Rule | undefined = access === 'public' || access === 'optional' ? undefined : rules[access]
-  return rule !== undefined && rule.permits === undefined
+/** Whether an operation with these parameters may name this row: one on an EHR needs one that protects EHRs. */
+export function fits(access: Access, params: object): boolean {
+  const rule = ruleOf(access)
+  const place = rule && 'place' in rule ? rule.place : undefined
+  return 'ehrId' in params
+    ? access === 'admin' || place === 'ehrId'
+    : place === undefined || Object.hasOwn(params, place)
 }
-
-/** Whether an operation on one EHR may name this row. */
-export const protectsEhr = (access: Access): boolean => access === 'admin' || isDecidedByRecords(access)
 
 /**
- * An answer about an EHR of which no store let the caller reach anything would be unprotected.
- * @param reached the EHRs of which one did
+ * A success for which no store let the caller reach anything would be unprotected.
  * @throws Error when the operation went past the stores
  */
 export function requireReached(
   { id, access }: { id: string; access: Access },
-  { ehrId = '' }: Readonly<Record<string, string>>,
+  params: Params,
+  principal: Principal | undefined,
   reached: ReadonlySet<string>,
 ): void {
-  if (isDecidedByRecords(access) && !reached.has(ehrId))
-    throw new Error(`${id} answers without asking whether the caller may reach the EHR`)
+  const rule = ruleOf(access)
+  if (rule && 'place' in rule && !rule.suffices(reached, params[rule.place], principal))
+    throw new Error(`${id} answers without asking whether the caller may reach what it is about`)
 }

@@ -2,7 +2,7 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 import type { ErrorName } from '../../schemas/errors.ts'
 import type { Reply, ReplySpec } from '../answer/answer.ts'
 import type { Form, Raw, RawContent } from '../answer/media.ts'
-import { type Access, isDecidedByRecords, protectsEhr } from './access.ts'
+import { type Access, fits } from './access.ts'
 import type { Context } from './context.ts'
 import { parameters } from './parameters.ts'
 
@@ -136,8 +136,7 @@ export function operation<
       return [name, schema]
     }),
   )
-  if ('ehrId' in params ? !protectsEhr(access) : isDecidedByRecords(access))
-    throw new Error(`${id}: the access ${access} does not fit the path`)
+  if (!fits(access, params)) throw new Error(`${id}: the access ${access} does not fit the path`)
   const closed = { additionalProperties: false }
   return {
     ...(definition as unknown as Operation),

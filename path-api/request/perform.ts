@@ -62,7 +62,7 @@ export function performer(operation: Operation, frame: Frame): Perform {
     const rendered = await once(samenessOf(request, operation, principal, input), async (attempt) => {
       try {
         const result = await handle(input, { ...facts, ...attempt } as Context)
-        requireReached(operation, input.params, reached)
+        requireReached(operation, input.params, principal, reached)
         return render(operation, result)
       } catch (thrown) {
         return exchange.refuse(inInput(thrown, input))

@@ -59,8 +59,10 @@ export async function subjectFor(
 }
 
 /** Two users who are connected; whichever of them asks, it is the same place. */
-async function ofTwo(connections: Connections, { userId }: Caller, other: string): Promise<Subject> {
+async function ofTwo(connections: Connections, caller: Caller, other: string): Promise<Subject> {
+  const { userId } = caller
   if (other === userId || !(await connections.areConnected(userId, other))) throw new ServiceError('NotFound')
+  caller.onAccess?.(other)
   const both = [userId, other].sort()
   return {
     ...{ about: 'network', aboutId: both.join('-') },

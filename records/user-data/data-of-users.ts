@@ -53,6 +53,7 @@ export class UserData {
     const ids = (await found.sort({ _created_at: 1 }).toArray()).map(({ _id }) => _id)
     const named = caller.userId === mvUid ? ids : await this.#named(caller, ids)
     if (named.length === 0 && caller.userId !== mvUid) throw new ServiceError('NotFound')
+    for (const id of named) caller.onAccess?.(id)
     return named
   }
 

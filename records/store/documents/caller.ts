@@ -6,8 +6,8 @@ export interface Caller {
   /** The application or client that sent the request, as the audit shows it. */
   application: string
   requestId: string
-  /** Told of each EHR of whose data the caller was let reach something. */
-  onAccess?(ehrId: string): void
+  /** Told of each EHR of whose data the caller was let reach something, and of each user with whom they are connected. */
+  onAccess?(id: string): void
   /** Set for the service's own jobs and an administrator's restore: no access filter, audited all the same. */
   unrestricted?: true
 }

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
+import { Type } from '@sinclair/typebox'
 import { MongoNetworkError } from 'mongodb'
+import { rules } from '../../../path-api/operation/access.ts'
 import { operation } from '../../../path-api/operation/operation.ts'
+import type { Services } from '../../../path-api/operation/services.ts'
 import { asAnna, frameClient, json } from './frame-client.ts'
 import { sampleTokens, startSample } from './sample.ts'
 
@@ -51,11 +54,41 @@ describe('the frame of the path family', () => {
       assert.doesNotMatch(JSON.stringify(problem), /diagnosis/)
       assert.equal((await call('GET', '/sample/ehr/anna', asAnna)).status, 200)
     })
+    it("sends nothing of a user or a chat of which no store was asked, unless it is one's own", async () => {
+      const about = { method: 'get', summary: 'x', source: 'a test', reply: [204], handle() {} } as const
+      const params = { id: Type.String() }
+      const data = operation({ ...about, id: 'getData', path: '/data/{mvUid}', access: 'user-data' })
+      const topic = operation({ ...about, id: 'getTopic', path: '/chat/{id}', params, access: 'chat' })
+      const peer = await client.sample.startPeer({ operations: [data, topic] })
+      const paths = ['/data/bob', '/data/anna', '/chat/anna']
+      const answers = await Promise.all(paths.map((path) => fetch(peer.url + path, { headers: asAnna })))
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [500, 204, 500],
+      )
+      await peer.close()
+    })
     it('refuses, when it is declared, an EHR in the path that its access does not protect', () => {
       const about = { id: 'getThing', method: 'get', summary: 'x', source: 'a test', reply: [204] } as const
       const handle = () => {}
       assert.throws(() => operation({ ...about, path: '/a/{ehrId}', access: 'user', handle }), /access user/)
-      assert.throws(() => operation({ ...about, path: '/a', access: 'ehr:read', handle }), /access ehr:read/)
+      for (const access of ['ehr:read', 'user-data', 'chat'] as const)
+        assert.throws(
+          () => operation({ ...about, path: '/a', access, handle }),
+          new RegExp(`access ${access}`),
+        )
+    })
+    it('lets a stranger in by no row but that of everybody who is logged in', async () => {
+      const stranger = { mvUid: 'stranger', sessionId: 's', roles: [], application: 'test' }
+      const connections = { areConnected: async () => false }
+      const services = { profiles: { connections } } as unknown as Services
+      const open: string[] = []
+      for (const [name, rule] of Object.entries(rules)) {
+        if (!('permits' in rule)) continue
+        const isLetIn = async () => rule.permits(stranger, { mvUid: 'other' }, services)
+        if (await isLetIn().catch(() => false)) open.push(name)
+      }
+      assert.deepEqual(open, ['user'])
     })
     it('hides what belongs to someone else and shows it to an administrator', async () => {
       await refused(await call('GET', '/sample/bob/note', asAnna), 404, 'not-found')
@@ -280,10 +313,10 @@ describe('the frame of the path family', () => {
     })
     it('is a page with its own scripts and styles', async () => {
       const html = await (await call('GET', '/docs')).text()
-      const parts = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!)
-      assert.equal(parts.length, 5)
-      for (const part of parts)
-        assert.equal((await fetch(new URL(part, `${client.sample.url}/docs`))).status, 200)
+      const assets = [...html.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, path]) => path!)
+      assert.equal(assets.length, 5)
+      for (const asset of assets)
+        assert.equal((await fetch(new URL(asset, `${client.sample.url}/docs`))).status, 200)
       assert.doesNotMatch(html, /https?:|<script>|style=/)
     })
   })
