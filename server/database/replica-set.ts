@@ -8,6 +8,8 @@ export const APPLICATION = 'health-record-service'
 /** How long the start waits for a primary, and how long a request does. */
 const START_MS = 60_000
 const REQUEST_MS = 5_000
+/** How often the driver looks whether a server is there that refused a connection; it would wait for 10 s. */
+const LOOK_MS = 2_000
 
 /**
  * How every client of the service connects, whatever the address says: what was acknowledged is on the disks of a
@@ -30,12 +32,13 @@ export const atStart = (uri: string): MongoClientOptions => withSelection(uri, S
 export const clientAtStart = (uri: string): MongoClient => new MongoClient(uri, atStart(uri))
 
 /**
- * For the running service: a request should fail soon when the database is away, and a connection that nobody answers
- * must not keep it from another one.
+ * For the running service: a request should fail soon when the database is away, and be answered soon when it is back; a
+ * connection that nobody answers must not keep it from another one.
  */
 export const whileServing = (uri: string): MongoClientOptions => ({
   ...withSelection(uri, REQUEST_MS),
   ...(!/[?&]connectTimeoutMS=/i.test(uri) && { connectTimeoutMS: REQUEST_MS }),
+  ...(!/[?&]heartbeatFrequencyMS=/i.test(uri) && { heartbeatFrequencyMS: LOOK_MS }),
 })
 
 const OLDEST = 7

@@ -25,8 +25,8 @@ describe('a database that is away', function suite() {
 
   before(async () => {
     faulty = await startFaultyMongo(databaseUri(''))
-    const name = service.db.databaseName
-    const MONGODB_URI = `${faulty.uri}/${name}`
+    // What is not said here is that a request is refused after 5 s: start.test.ts says it.
+    const MONGODB_URI = `${faulty.uri}/${service.db.databaseName}?serverSelectionTimeoutMS=1000`
     ;[instance, patient] = await Promise.all([startNeighbour({ MONGODB_URI, ...log }), newPatient()])
     plan = await newPlan(patient)
   })

@@ -39,6 +39,7 @@ describe('a service and its replica set', function suite() {
       [atStart(uri).serverSelectionTimeoutMS, whileServing(uri).serverSelectionTimeoutMS],
       [60_000, 5_000],
     )
+    assert.equal(whileServing(uri).heartbeatFrequencyMS, 2_000)
     assert.equal(atStart(`${uri}?serverSelectionTimeoutMS=9`).serverSelectionTimeoutMS, undefined)
   })
 
@@ -83,14 +84,14 @@ describe('a service and its replica set', function suite() {
         return names.includes(name) ? [{ ...command, what: `${name} ${command[name]}` }] : []
       })
     // What is part of a transaction is written with its commit.
-    const written = named(WRITES).filter(
+    const writes = named(WRITES).filter(
       ({ autocommit, commitTransaction }) => commitTransaction || autocommit !== false,
     )
-    for (const { what, writeConcern } of written)
+    for (const { what, writeConcern } of writes)
       assert.deepEqual([writeConcern?.w, writeConcern?.j ?? writeConcern?.journal], ['majority', true], what)
     for (const { what, $readPreference } of named(READS))
       assert.equal($readPreference?.mode ?? 'primary', 'primary', what)
-    const kinds = new Set(written.map(({ what }) => what))
+    const kinds = new Set(writes.map(({ what }) => what))
     for (const what of ['commitTransaction 1', 'insert audit.entries', 'findAndModify CarePlan'])
       assert.ok(kinds.has(what), `${what}: ${[...kinds]}`)
   })
