@@ -39,7 +39,8 @@ function commandLine(args) {
   const named = [...new Set(words.flatMap(names))]
   return [
     '--parallel',
-    `--jobs=${availableParallelism()}`,
+    // One more than processors: tests wait for disks and for each other, too.
+    `--jobs=${availableParallelism() + 1}`,
     // A word that names nothing must not look like a run that passed.
     '--fail-zero',
     ...(titles.length > 0 ? [`--grep=/${titles.map(escaped).join('|')}/i`] : []),
