@@ -113,7 +113,7 @@ export const StoredQueryResource = closed('StoredQueryResource', 'A stored query
   version: Type.Integer({ minimum: 1, description: 'Counts the writes; in quotes it is the ETag' }),
 })
 
-export const StoredQueryRun = closed('StoredQueryRun', 'What a stored query is asked with', {
+export const StoredQueryRun = closed('StoredQueryRun', 'What a stored query is run with', {
   query_parameters: parameters,
   ...page,
 })

@@ -18,7 +18,7 @@ const links = Type.Record(Type.String(), Type.String(), {
   description: 'Links to this resource and to what belongs to it',
   examples: [{ self: '/ehr/e5RtGb81Xz/summary/timeline' }],
 })
-const part = <P extends TProperties>(description: string, properties: P) =>
+const member = <P extends TProperties>(description: string, properties: P) =>
   Type.Object(properties, { additionalProperties: false, description })
 
 const unit = text('Unit, as UCUM code', 'mm[Hg]')
@@ -49,7 +49,7 @@ const TimelineEvent = closed('TimelineEvent', 'An item of the timeline, in the t
   summary: nullable(text('What it means, or how it ended', 'normal')),
   code: nullable(coding('it', LOINC, '85354-9')),
   values: Type.Array(
-    part('A measured value', {
+    member('A measured value', {
       name: text('Name of the property', 'systolic'),
       value: number('The value', 128),
       unit,
@@ -64,7 +64,7 @@ export const Timeline = closed('Timeline', 'A page of what happened in an EHR', 
   ehrId,
   ...window,
   groups: Type.Array(
-    part('A row of the timeline', {
+    member('A row of the timeline', {
       id: text('Id of the group', 'measurements'),
       content: text('Its heading', 'Measurements'),
       order: Type.Integer({ description: 'Position from the top', examples: [3] }),
@@ -72,7 +72,7 @@ export const Timeline = closed('Timeline', 'A page of what happened in an EHR', 
     { description: 'The rows' },
   ),
   events: Type.Array(TimelineEvent, { description: 'In the requested order' }),
-  page: part('The position of this page in the timeline', {
+  page: member('The position of this page in the timeline', {
     limit: Type.Integer({ description: 'Maximum number of events', examples: [100] }),
     next: nullable(text('The `cursor` of the next page; null on the last one')),
     order: text('asc or desc', 'desc'),
@@ -80,7 +80,7 @@ export const Timeline = closed('Timeline', 'A page of what happened in an EHR', 
   links,
 })
 
-const Axis = part('A scale', {
+const Axis = member('A scale', {
   id: text('Id of the axis', 'pressure'),
   label: text('Its heading', 'Blood pressure'),
   unit,
@@ -90,12 +90,12 @@ const Axis = part('A scale', {
 })
 
 const Point = (description: string) =>
-  part(description, {
+  member(description, {
     x: number('Milliseconds since 1970, in UTC', 1772353800000),
     y: number('The value, in the unit of the series', 128),
   })
 
-const Stats = part('Of all points, not only those returned', {
+const Stats = member('Of all points, not only those returned', {
   min: number('The lowest value', 76),
   max: number('The highest value', 185),
   mean: number('The mean', 128.4),
@@ -113,7 +113,7 @@ const GraphSeries = closed('GraphSeries', 'A line of a graph', {
   kind: text('How it is drawn', 'line'),
   total: Type.Integer({ description: 'How many points there are in all', examples: [100000] }),
   returned: Type.Integer({ description: 'How many points are returned', examples: [300] }),
-  sampling: part('How the returned points were chosen', {
+  sampling: member('How the returned points were chosen', {
     algorithm: text(
       '`lttb`: Largest Triangle Three Buckets, the lowest and the highest kept; `none`: all',
       'lttb',
@@ -123,7 +123,7 @@ const GraphSeries = closed('GraphSeries', 'A line of a graph', {
   stats: nullable(Stats),
   points: Type.Array(Point('A point'), { description: 'In chronological order' }),
   bands: Type.Array(
-    part('What the values mean', {
+    member('What the values mean', {
       code: text('Code of the band', 'grade1'),
       label: text('In words', 'Hypertension grade 1'),
       from: nullable(number('Where it begins; null: all that is lower', 140)),
@@ -140,7 +140,7 @@ export const MedGraph = closed('MedGraph', 'Measured values as lines that charts
   axes: Type.Array(Axis, { description: 'The scales' }),
   series: Type.Array(GraphSeries, { description: 'The lines' }),
   annotations: Type.Array(
-    part('An alert or an event', {
+    member('An alert or an event', {
       x: number('When it began', 1772353800000),
       xEnd: nullable(number('When it ended', 1772357400000)),
       kind: text('alert or event', 'alert'),

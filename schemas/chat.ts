@@ -22,9 +22,9 @@ const messageText = Type.String({
   description: 'Plain text; links are not followed',
   examples: ['Do they go with the old ones?'],
 })
-const author = derived(Type.String({ description: 'User id of who wrote it', examples: ['bW81kPzQ7e'] }))
+const author = derived(Type.String({ description: 'User id of its author', examples: ['bW81kPzQ7e'] }))
 const closedFlag = derived(
-  Type.Boolean({ default: false, description: 'Whether nothing more is written in it' }),
+  Type.Boolean({ default: false, description: 'Whether it is closed: no more messages can be added' }),
 )
 
 const attachment = Type.Object(
@@ -51,7 +51,7 @@ export const ChatTopic = forms({
   name: 'ChatTopic',
   noun: 'chat topic',
   description:
-    'What people talk about who may see a care plan, a goal, a task, an event or an EHR, or who are connected',
+    'What those who may see a care plan, a goal, a task, an event or an EHR, or two connected users, talk about',
   registeredIn: 'either',
   ehrFollows: true,
   example: 'h5TyUi89Op',
@@ -88,12 +88,12 @@ const who = Type.Object(
     mvUid: Type.String({ description: 'User id', examples: ['bW81kPzQ7e'] }),
     name: nullable(
       Type.String({
-        description: 'How they are called; null where people stay unnamed',
+        description: 'Their name; null where people stay anonymous',
         examples: ['Nurse Bo'],
       }),
     ),
   },
-  { additionalProperties: false, description: 'Somebody who writes' },
+  { additionalProperties: false, description: 'Who has written something' },
 )
 const moment = (description: string) =>
   Type.String({ format: 'date-time', description, examples: ['2026-03-01T08:30:00.000Z'] })
@@ -109,10 +109,13 @@ const topicFields = {
   unread: Type.Integer({
     minimum: 0,
     maximum: 100,
-    description: 'How many messages of others the caller has not read; 100: as many or more',
+    description: 'How many messages by others the caller has not read; 100 means 100 or more',
     examples: [1],
   }),
-  closed: Type.Boolean({ description: 'Whether nothing more is written in it', examples: [false] }),
+  closed: Type.Boolean({
+    description: 'Whether it is closed: no more messages can be added',
+    examples: [false],
+  }),
 }
 
 export const ChatTopicResource = closed('ChatTopicShown', 'A topic', topicFields)
@@ -158,7 +161,7 @@ export const ChatMessageChange = closed('ChatMessageChange', 'What a message say
 })
 export const ChatRead = closed('ChatRead', 'How far the caller has read', {
   messageId: Type.Optional(
-    nullable(id('the last message that was read; left out, it is the newest one', 'c2MnBv45Tr')),
+    nullable(id('the last message that was read; by default the newest one', 'c2MnBv45Tr')),
   ),
 })
 

@@ -119,7 +119,7 @@ const deviceFields = {
 
 const kept = {
   used: Type.Boolean({ description: 'Whether data have been stored of it: then it is retired, not deleted' }),
-  version: Type.Integer({ minimum: 1, description: 'Data say by which version they were checked' }),
+  version: Type.Integer({ minimum: 1, description: 'Data name the version by which they were checked' }),
   createdAt: Type.String({ format: 'date-time', description: 'When it was made' }),
   updatedAt: Type.String({ format: 'date-time', description: 'When this version was made' }),
 }

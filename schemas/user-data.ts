@@ -117,7 +117,7 @@ export const Occurrence = forms({
     timestamp: time('When it occurred'),
     data: Type.Optional(
       Type.Record(Type.String(), Type.Unknown(), {
-        description: 'What is to be said of it, as its event type says',
+        description: 'Its data, as its event type describes them',
         examples: [{ injured: false }],
       }),
     ),

@@ -141,12 +141,12 @@ export async function readByPath(
 export function agree(name: KindName, resource: Json | undefined, object: Json): void {
   assert.ok(resource, name)
   assert.equal(resource.id, object.objectId)
-  const shown = fromPath(classKind(name).fields, resource)
-  const common = Object.keys(classes[name].stored.properties).filter((field) => field in shown)
+  const fields = fromPath(classKind(name).fields, resource)
+  const common = Object.keys(classes[name].stored.properties).filter((field) => field in fields)
   assert.ok(common.includes('version') === tellsVersion(name) && common.length > 2, String(common))
   // To the path family a measurement that no composition holds is one by itself.
   const said: Json = { compositionId: object.objectId, ...object }
-  for (const field of common) assert.deepEqual(objectForm(field, shown[field]), said[field], field)
+  for (const field of common) assert.deepEqual(objectForm(field, fields[field]), said[field], field)
 }
 
 /** Whether its resource counts the writes, beside its ETag; the version of a questionnaire is another one. */

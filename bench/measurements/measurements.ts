@@ -119,11 +119,11 @@ async function classFamily({ ours, parse, nurse, patients }: Started): Promise<T
   const table = await compare([byClass(ours, patients.ours), byClass(parse, patients.parse)], {
     'store in one plan': { requests: ({ store }) => store },
   })
-  const asked = Object.entries(questions(patients.ours))
+  const workloads = Object.entries(questions(patients.ours))
   const alone = ([name, request]: [string, Request]) =>
     [name, { requests: () => [request], connections: 1, warmUp: 500 }] as const
-  const ofPatient = await compare([ours], Object.fromEntries(asked.map(alone)))
-  const ofNurse = asked
+  const ofPatient = await compare([ours], Object.fromEntries(workloads.map(alone)))
+  const ofNurse = workloads
     .filter(([name]) => /^newest|^systolic|^count/.test(name))
     .map(([name, request]) => alone([`${name}: nurse`, request]))
   return new Map([...table, ...ofPatient, ...(await compare([nurse], Object.fromEntries(ofNurse)))])
@@ -137,8 +137,8 @@ async function charts(directory: string): Promise<Table> {
   await signIn(ours, '/auth/login/password', account)
   process.stdout.write(`\none EHR with ${CHARTED} blood pressures: `)
   const path = `/ehr/${patients.ours.ehrId}/summary`
-  const shown = { 'timeline of 100': `${path}/timeline?limit=100`, medgraph: `${path}/medgraph` }
-  const workloads = Object.entries(shown).map(
+  const paths = { 'timeline of 100': `${path}/timeline?limit=100`, medgraph: `${path}/medgraph` }
+  const workloads = Object.entries(paths).map(
     ([name, one]) => [name, { requests: () => [get(one)], connections: 1, warmUp: 50 }] as const,
   )
   const table = await compare([byPathFamily(ours)], Object.fromEntries(workloads))

@@ -96,7 +96,7 @@ app.post('/med/:id/:ehrId/procedure/bloodpressure', requireToken, async ({ param
   await pressures.insertOne(measured)
   response.status(201).json(measured)
 })
-async function whole(plan: Document, id: unknown): Promise<object> {
+async function withGoals(plan: Document, id: unknown): Promise<object> {
   const ofPlan = { carePlanId: plan._id, _rperm: id }
   const [itsGoals, itsTasks] = await Promise.all([goals.find(ofPlan).toArray(), tasks.find(ofPlan).toArray()])
   const withTasks = itsGoals.map((goal) => ({
@@ -108,7 +108,7 @@ async function whole(plan: Document, id: unknown): Promise<object> {
 app.get('/med/:id/:ehrId/careplan/:plan', requireToken, async ({ params }, response) => {
   const { id, ehrId, plan: _id = '' } = params
   const plan = await plans.findOne({ _id, ehrId, _rperm: id })
-  if (plan) response.json(await whole(plan, id))
+  if (plan) response.json(await withGoals(plan, id))
   else response.status(404).end()
 })
 app.post('/med/:id/:ehrId/careplan', requireToken, async ({ params, body }, response) => {
@@ -126,7 +126,7 @@ app.put('/med/:id/:ehrId/careplan/:plan', requireToken, async ({ params, body },
     { $set: body, $inc: { version: 1 } },
     { returnDocument: 'after' },
   )
-  if (found) response.json(await whole(found, id))
+  if (found) response.json(await withGoals(found, id))
   else response.status(404).end()
 })
 app.get('/data/:id/measurement', requireToken, async ({ params: { id }, query: { limit } }, response) => {

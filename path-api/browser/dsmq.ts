@@ -337,8 +337,8 @@ interface DsmqOptions {
     try {
       const query = /^[a-z]{2}$/.test(language) ? `?language=${language}` : ''
       const load = () => fetch(`${baseUrl}${path}dsmq.wizard.json${query}`, { headers }).then(answerOf)
-      const shown = definition ?? ((await load()) as DsmqDefinition)
-      new Questionnaire(element, options, shown).show()
+      const questionnaire = definition ?? ((await load()) as DsmqDefinition)
+      new Questionnaire(element, options, questionnaire).show()
     } catch (thrown) {
       element.replaceChildren(make('p', { role: 'alert' }, wordsIn(language).notLoaded))
       fail(element, options, thrown)

@@ -105,7 +105,7 @@ const functionPaths = (operationObject: OperationObject): Record<string, Json> =
     ]),
   )
 
-const part = Type.Object(
+const batchedRequest = Type.Object(
   {
     method: Type.Unsafe<string>({
       ...{ type: 'string', enum: ['POST', 'PUT', 'DELETE', 'GET'] },
@@ -131,7 +131,10 @@ const part = Type.Object(
   { additionalProperties: false, description: 'One request' },
 )
 const Batch = closed('Batch', 'Several requests at once', {
-  requests: Type.Array(part, { maxItems: 50, description: 'Each is done by itself, in this order' }),
+  requests: Type.Array(batchedRequest, {
+    maxItems: 50,
+    description: 'Each is done by itself, in this order',
+  }),
 })
 const outcome = Type.Object(
   {

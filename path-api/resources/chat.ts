@@ -82,9 +82,9 @@ const topics = [
     id: 'listTopics',
     path,
     params: place,
-    summary: 'List the topics of what people talk about',
+    summary: 'List the chat topics about something',
     description:
-      'Those in which somebody wrote last come first. For everybody who may see what they are about.',
+      'The one with the latest message comes first. For everybody who may see what they are about.',
     item: ChatTopicResource,
     order: 'desc',
     handle: async ({ params, page }, { caller, chats }) =>
@@ -123,10 +123,10 @@ const topics = [
     reply: [200, Messages],
     handle: async ({ params, query }, { caller, chats, addressOf }) => {
       const { limit = 100, cursor } = query
-      const shown = await chats.show(caller, placeIn(params), params.topicId, { limit, cursor })
-      const items = shown.messages.map((one) => messageOf(one, shown.names, addressOf))
-      const { older: prev, newer: next } = shown
-      const body = { ...topicOf(shown), items, page: { limit, next, prev } }
+      const topic = await chats.show(caller, placeIn(params), params.topicId, { limit, cursor })
+      const items = topic.messages.map((one) => messageOf(one, topic.names, addressOf))
+      const { older: prev, newer: next } = topic
+      const body = { ...topicOf(topic), items, page: { limit, next, prev } }
       return answer(body, linked(query, { prev, next }))
     },
   }),
@@ -136,8 +136,8 @@ const topics = [
     method: 'post',
     path: `${one}/close`,
     params: ofTopic,
-    summary: 'Close a topic: nothing more is written in it',
-    description: 'By who started it, or may change what it is about.',
+    summary: 'Close a topic: no more messages can be added',
+    description: 'For its author, and those who may change what it is about.',
     extra: true,
     reply: [200, ChatTopicResource, 'versioned'],
     errors: ['PreconditionFailed'],
@@ -177,9 +177,9 @@ const messages = [
     handle: async ({ params, body }, { caller, chats, newId, addressOf }) => {
       const { topicId } = params
       const posted = await chats.post(caller, placeIn(params), topicId, body, newId())
-      const shown = messageOf(posted.message, posted.names, addressOf)
-      const location = `/chat/${params.type}/${params.id}/${topicId}/message/${shown.id}`
-      return answer(shown, { version: shown.version, location })
+      const message = messageOf(posted.message, posted.names, addressOf)
+      const location = `/chat/${params.type}/${params.id}/${topicId}/message/${message.id}`
+      return answer(message, { version: message.version, location })
     },
   }),
   operation({
@@ -196,8 +196,8 @@ const messages = [
     errors: ['RuleViolated'],
     handle: async ({ params, body: { text } }, { caller, chats, expected, addressOf }) => {
       const edited = await chats.edit(caller, placeIn(params), params, text, expected)
-      const shown = messageOf(edited.message, edited.names, addressOf)
-      return answer(shown, { version: shown.version })
+      const message = messageOf(edited.message, edited.names, addressOf)
+      return answer(message, { version: message.version })
     },
   }),
   operation({

@@ -55,10 +55,11 @@ const reactions = [
     errors: ['IdMismatch', 'RuleViolated', 'Conflict'],
     handle: async ({ params: { ehrId, substance }, body: { id, ...body } }, context) => {
       const { caller, reactions, expected, createOnly, newId } = context
-      const whole = { ...body, substance: body.substance ?? substance }
-      if (sameWriting(whole.substance) !== sameWriting(substance)) requireSameId('substance', '', substance)
+      const reaction = { ...body, substance: body.substance ?? substance }
+      if (sameWriting(reaction.substance) !== sameWriting(substance))
+        requireSameId('substance', '', substance)
       if (id !== undefined) requireSameId('id', id, (await reactions.keyOf(ehrId, { substance })).id)
-      const put = await reactions.put(caller, ehrId, whole, { expected, createOnly }, newId)
+      const put = await reactions.put(caller, ehrId, reaction, { expected, createOnly }, newId)
       return stored(
         AdverseReaction,
         ofReactions,

@@ -24,7 +24,10 @@ const source = 'Endpoints, Data'
 const LIMITS = { bytes: 128 * 1024 }
 
 const version = Type.Optional(
-  Type.Integer({ minimum: 1, description: 'A former version: data say by which they were checked' }),
+  Type.Integer({
+    minimum: 1,
+    description: 'An earlier version: data name the one by which they were checked',
+  }),
 )
 
 type Shown = Record<string, unknown>
@@ -34,11 +37,11 @@ interface Made extends Family {
   path: `/data/type/${TypeFamily}`
   one: `/data/type/${TypeFamily}/{type}`
   params: { type: ReturnType<typeof typeName> }
-  shown(type: StoredType): Shown
+  representation(type: StoredType): Shown
   versioned(type: StoredType, location?: string): Answer<Shown, { version: number }>
 }
 
-const listing = ({ family, name, noun, path, forms, shown }: Made) =>
+const listing = ({ family, name, noun, path, forms, representation }: Made) =>
   list({
     id: `list${name}s`,
     path,
@@ -46,7 +49,8 @@ const listing = ({ family, name, noun, path, forms, shown }: Made) =>
     source,
     access: 'user',
     item: forms.resource,
-    handle: async ({ page }, { caller, types }) => pageAs(await types[family].list(caller, page), shown),
+    handle: async ({ page }, { caller, types }) =>
+      pageAs(await types[family].list(caller, page), representation),
   })
 
 const adding = ({ family, name, noun, path, forms, versioned }: Made) =>
@@ -89,7 +93,7 @@ const replacing = ({ family, name, noun, one, params, forms, versioned }: Made) 
     path: one,
     params,
     summary: `Make a new version of ${articled(noun)}`,
-    description: 'Data keep the version that they were checked by.',
+    description: 'Data keep the version by which they were checked.',
     source,
     extra: true,
     access: 'modeller',
@@ -124,17 +128,17 @@ const deleting = ({ family, name, noun, one, params }: Made) =>
 function operationsOf(about: Family): Operation[] {
   const { family, noun, forms, example } = about
   const path: Made['path'] = `/data/type/${family}`
-  const shown = (type: StoredType): Shown => {
+  const representation = (type: StoredType): Shown => {
     const { schema } = type as { schema?: string }
     const read = schema === undefined ? type : { ...type, schema: JSON.parse(schema) }
     return fieldsOf(forms.resource.properties, read)
   }
   const made: Made = {
     ...about,
-    ...{ path, one: `${path}/{type}`, shown },
+    ...{ path, one: `${path}/{type}`, representation },
     params: { type: typeName(`the ${noun}`, example) },
     versioned: (type, location) =>
-      answer(shown(type), { version: type.version, ...(location && { location }) }),
+      answer(representation(type), { version: type.version, ...(location && { location }) }),
   }
   return [listing, adding, showing, replacing, deleting].map((make) => make(made))
 }

@@ -170,8 +170,8 @@ const occurrences = [
     handle: async ({ params: { mvUid, eventId }, body }, { caller, userData, newId }) => {
       const sent = { ...body, eventType: eventId }
       const stored = await userData.addOccurrence(caller, mvUid, sent, newId())
-      const shown = occurrenceOf(stored) as never
-      return answer(shown, {
+      const occurrence = occurrenceOf(stored) as never
+      return answer(occurrence, {
         version: stored.version,
         location: `/ehr/${stored.ehrId}/occurrence/${stored.id}`,
       })

@@ -260,7 +260,7 @@ function beyond(collection: string, key: string, direction: 1 | -1, { value, id 
 function lineOf({ source: { kind, format }, start, id, document }: Found): Line {
   const { timeline } = kind
   const record = format.fromStored(document)
-  const part = timeline.parts?.find(({ type }) => type === record.type)
+  const variety = timeline.parts?.find(({ type }) => type === record.type)
   const over = timeline.end === undefined ? undefined : document[format.field(timeline.end).key]
   const isOpen = Object.entries(timeline.open ?? {}).every(([name, value]) => record[name] === value)
   const ongoing = timeline.open !== undefined && !(over instanceof Date) && isOpen
@@ -268,8 +268,8 @@ function lineOf({ source: { kind, format }, start, id, document }: Found): Line 
   return {
     ...timeline.says(record),
     id,
-    kind: part?.kind ?? timeline.kind,
-    group: part?.group ?? timeline.group,
+    kind: variety?.kind ?? timeline.kind,
+    group: variety?.group ?? timeline.group,
     start: start.toISOString(),
     end: lasts && lasts > start ? lasts.toISOString() : null,
     ongoing,

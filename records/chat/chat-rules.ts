@@ -14,7 +14,7 @@ export function textViolations(path: string, text: string): Violation[] {
     found.push({
       path,
       code: 'plain',
-      message: 'must not contain control characters or overrides of direction',
+      message: 'must not contain control characters or text-direction overrides',
     })
   if (!VISIBLE.test(text)) found.push({ path, code: 'blank', message: 'must contain something visible' })
   return found

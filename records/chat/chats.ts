@@ -95,12 +95,12 @@ export class Chats {
   async start(
     caller: Caller,
     place: Place,
-    { title, ...written }: Written & { title: string },
+    { title, ...content }: Written & { title: string },
     ids: { topicId: string; messageId: string },
   ): Promise<SeenTopic> {
     const subject = await this.#subject(caller, place)
     refuseViolations(textViolations('title', title))
-    await this.#requireWritable(caller, subject, written)
+    await this.#requireWritable(caller, subject, content)
     const { topicId, messageId } = ids
     const topic = await unlessMade(
       () =>
@@ -123,7 +123,7 @@ export class Chats {
             { read: permissions.read, write },
             { tx, id: topicId },
           )
-          const message = { ...this.#message(caller, subject, topicId, written), id: messageId }
+          const message = { ...this.#message(caller, subject, topicId, content), id: messageId }
           const readers = { read: permissions.read, write: [caller.userId] }
           await this.#messages.create(caller, message as never, readers, { tx, id: messageId })
           await this.#remindLater(topicId, tx.session)
@@ -158,12 +158,12 @@ export class Chats {
     caller: Caller,
     place: Place,
     topicId: string,
-    written: Written,
+    content: Written,
     id: string,
   ): Promise<{ message: StoredMessage; names: Names }> {
     const subject = await this.#subject(caller, place)
-    await this.#requireWritable(caller, subject, written, topicId)
-    const message = this.#message(caller, subject, topicId, written)
+    await this.#requireWritable(caller, subject, content, topicId)
+    const message = this.#message(caller, subject, topicId, content)
     const created = await this.#messages.create(
       caller,
       message as never,
@@ -182,7 +182,7 @@ export class Chats {
         ...(now.deleted
           ? [{ path: 'text', code: 'deleted', message: 'cannot be changed: it was deleted' }]
           : []),
-        ...(late ? [{ path: 'text', code: 'late', message: 'may be changed within 15 minutes only' }] : []),
+        ...(late ? [{ path: 'text', code: 'late', message: 'can only be changed within 15 minutes' }] : []),
       ])
       return { ...now, text, editedAt: this.records.clock().toISOString() }
     }
@@ -365,7 +365,7 @@ const intoTopic = ({ userId }: Caller, { about, aboutId, ehrId }: Subject, topic
   touched: (at) => ({ $max: { lastMessageAt: at }, ...remindingAt(at) }),
   permissions: ({ closed, _rperm }) => {
     if (closed === true)
-      refuseViolations([{ path: '', code: 'closed', message: 'stands in a topic that is closed' }])
+      refuseViolations([{ path: '', code: 'closed', message: 'is in a topic that is closed' }])
     return { read: _rperm, write: [userId] }
   },
 })

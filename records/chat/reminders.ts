@@ -78,8 +78,8 @@ export class Reminders {
   ): Promise<boolean> {
     const told = mailedAt && new Date(mailedAt.getTime() - PATIENCE_MS)
     const since = told && told > readTo ? told : readTo
-    const written = { $gt: since, $lte: new Date(now.getTime() - PATIENCE_MS) }
-    const others = { topicId, _created_at: written, createdBy: { $ne: userId }, deleted: { $ne: true } }
+    const period = { $gt: since, $lte: new Date(now.getTime() - PATIENCE_MS) }
+    const others = { topicId, _created_at: period, createdBy: { $ne: userId }, deleted: { $ne: true } }
     return (await documentsOf(this.#records, ChatMessage.collection).findOne(others, { session })) !== null
   }
 

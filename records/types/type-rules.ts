@@ -33,7 +33,7 @@ export function typeViolations(
     if (range && lowest(range) > highest(range))
       found.push({ path, code: 'order', message: 'must not end before it begins' })
   if (now?.unit !== undefined && now.unit !== unit)
-    found.push({ path: 'unit', code: 'fixed', message: 'may not be changed: former values are in it' })
+    found.push({ path: 'unit', code: 'fixed', message: 'must not change: earlier values are in this unit' })
   return found
 }
 
@@ -47,4 +47,10 @@ const placed = (violations: readonly Violation[]): Violation[] =>
 const objects = (schema: unknown): Violation[] =>
   schema === undefined || schema === null || (schema as { type?: unknown }).type === 'object'
     ? []
-    : [{ path: 'schema.type', code: 'const', message: 'must be object: the data of an occurrence are one' }]
+    : [
+        {
+          path: 'schema.type',
+          code: 'const',
+          message: 'must be `object`: the data of an occurrence are an object',
+        },
+      ]

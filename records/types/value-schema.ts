@@ -78,7 +78,7 @@ function tooLarge(value: unknown): Violation | undefined {
     if (typeof one === 'number' && !Number.isFinite(one)) finite = false
   })
   if (exceeded) return { path: '', code: exceeded, message: LARGE[exceeded] }
-  return finite ? undefined : { path: '', code: 'type', message: 'must hold only numbers that exist' }
+  return finite ? undefined : { path: '', code: 'type', message: 'must contain finite numbers only' }
 }
 
 const LARGE = {

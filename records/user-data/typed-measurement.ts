@@ -138,9 +138,9 @@ function says(record: Values): Said {
     return { content: ['string', 'boolean'].includes(typeof value) ? `${title} ${value}` : title }
   }
   const unit = typeof amountUnit === 'string' ? amountUnit : NO_UNIT
-  const shown = unit === NO_UNIT ? '' : ` ${unitLabel(unit).replace(/^\{(.*)\}$/, '$1')}`
+  const unitText = unit === NO_UNIT ? '' : ` ${unitLabel(unit).replace(/^\{(.*)\}$/, '$1')}`
   return {
-    content: `${title} ${rounded(amount, 2)}${shown}`.slice(0, 300),
+    content: `${title} ${rounded(amount, 2)}${unitText}`.slice(0, 300),
     values: [{ name: SERIES, value: amount, unit }],
   }
 }

@@ -29,7 +29,7 @@ export const typedRules =
     return withViolation(bound, {
       path: by,
       code: 'retired',
-      message: 'names a type of which nothing new is stored',
+      message: 'names a retired type, of which nothing new is stored',
     })
   }
 

@@ -43,7 +43,7 @@ export const webAddress: Kind<string> = {
 export const origins: Kind<string[]> = {
   mustBe: 'origins such as https://app.example.org, separated by commas',
   read: (text) => {
-    const list = text.split(',').map((part) => parseUrl(part.trim(), 'http:', 'https:'))
+    const list = text.split(',').map((origin) => parseUrl(origin.trim(), 'http:', 'https:'))
     return list.every((url) => url !== undefined && url.pathname === '/')
       ? list.flatMap((url) => (url ? [url.origin] : []))
       : undefined
@@ -89,7 +89,7 @@ export const trustedProxies: Kind<false | number | string[]> = {
   read: (text) => {
     if (text === 'false') return false
     if (/^[1-9]$/.test(text)) return Number(text)
-    const list = text.split(',').map((part) => part.trim())
+    const list = text.split(',').map((address) => address.trim())
     return list.every(isAddressRange) ? list : undefined
   },
 }
@@ -124,5 +124,5 @@ export const visibleText: Kind<string> = {
 export const visibleTexts: Kind<string[]> = {
   mustBe: 'texts of visible characters, separated by commas',
   read: (text) =>
-    /^[\x21-\x7e]{1,2000}$/.test(text) ? text.split(',').filter((part) => part !== '') : undefined,
+    /^[\x21-\x7e]{1,2000}$/.test(text) ? text.split(',').filter((entry) => entry !== '') : undefined,
 }

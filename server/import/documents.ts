@@ -103,9 +103,12 @@ function ofObservation(one: Json): Found {
     comment: member(one, 'note', 0, 'text'),
   }
   if (codes.some((code) => PRESSURE.includes(code))) {
-    const part = (code: string) =>
+    const componentOf = (code: string) =>
       listOf(one.component).find((component) => codesOf(component.code).includes(code))?.valueQuantity
-    const values = { ...measured(part('8480-6'), 'systolic'), ...measured(part('8462-4'), 'diastolic') }
+    const values = {
+      ...measured(componentOf('8480-6'), 'systolic'),
+      ...measured(componentOf('8462-4'), 'diastolic'),
+    }
     return measurement({ kind: 'bloodpressure', ...at, ...values })
   }
   if (codes.includes(BMI))
@@ -132,10 +135,10 @@ const isPartial = (value: unknown): boolean => /^\d{4}(-(0[1-9]|1[0-2]))?$/.test
  */
 function withDays(days: Json, remark: unknown): Json {
   const known = Object.entries(days).filter(([, value]) => value !== undefined)
-  const whole = known.flatMap(([name, value]) => (isPartial(value) ? [] : [[name, dayOf(value)]]))
+  const dates = known.flatMap(([name, value]) => (isPartial(value) ? [] : [[name, dayOf(value)]]))
   const partial = known.flatMap(([name, value]) => (isPartial(value) ? [`${name}: ${value}`] : []))
   const lines = partial.length > 0 ? [textOf(remark) ?? [], ...partial].flat().join('\n') : remark
-  return { ...Object.fromEntries(whole), comment: lines }
+  return { ...Object.fromEntries(dates), comment: lines }
 }
 
 const conditionOf = (one: Json): Json => ({

@@ -43,8 +43,8 @@ describe('attack: a flood of entries in an audit', () => {
   })
 
   it('by the parts of a batch', async () => {
-    const part = { method: 'GET', path: '/1/classes/Goal', body: { where: { ehrId } } }
-    const entries = await entriesOf(() => classesOf(stranger).batch(Array(50).fill(part)).expect(200))
+    const query = { method: 'GET', path: '/1/classes/Goal', body: { where: { ehrId } } }
+    const entries = await entriesOf(() => classesOf(stranger).batch(Array(50).fill(query)).expect(200))
     assert.equal(entries.length, 1)
     const read = { method: 'GET', path: `/1/classes/CarePlan/${carePlanId}` }
     const seen = await entriesOf(() => classesOf(patient).batch(Array(50).fill(read)).expect(200))
@@ -70,8 +70,8 @@ describe('attack: a flood of entries in an audit', () => {
   })
 
   it('by writes that are refused', async () => {
-    const part = { method: 'POST', path: '/1/classes/BloodPressure', body: newPressure(carePlanId) }
-    const entries = await entriesOf(() => classesOf(stranger).batch(Array(50).fill(part)).expect(200))
+    const write = { method: 'POST', path: '/1/classes/BloodPressure', body: newPressure(carePlanId) }
+    const entries = await entriesOf(() => classesOf(stranger).batch(Array(50).fill(write)).expect(200))
     assert.deepEqual(
       entries.map(({ action, type, outcome }) => [action, type, outcome]),
       [['create', 'BloodPressure', 'denied']],

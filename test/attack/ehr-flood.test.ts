@@ -11,12 +11,12 @@ describe('attack: a flood of EHRs', function suite() {
 
   const bothWays = async (person: Person, count: number): Promise<number[]> => {
     const { post } = classesOf(person)
-    const asked = Array.from({ length: count }, (_, i) =>
+    const requests = Array.from({ length: count }, (_, i) =>
       i % 2
         ? person.call('POST', '/ehr', { subjectId: `patient ${i}` }).then(({ status }) => status)
         : post('Ehr', { subjectId: `patient ${i}` }).then(({ status }) => status),
     )
-    return Promise.all(asked)
+    return Promise.all(requests)
   }
   const heldBy = async (person: Person): Promise<number> =>
     ok(await person.call('GET', '/ehr?limit=1000')).items.length

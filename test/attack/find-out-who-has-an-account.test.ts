@@ -10,7 +10,7 @@ import { sized } from '../harness/size.ts'
 import { until } from '../harness/until.ts'
 
 /** What an answer shows, without what differs between any two. */
-const shown = ({ status, body, headers }: Response) => {
+const visibleIn = ({ status, body, headers }: Response) => {
   const { requestId: _, objectId, createdAt, email: _email, ...rest } = body
   return {
     status,
@@ -67,17 +67,17 @@ describe('attack: whoever wants to know whether somebody has an account', () => 
     it(`learns nothing by ${what}: neither by status nor by text`, async () => {
       const [active, pending] = [(await newPerson()).email, newAddress()]
       await register(pending)
-      const unknown = shown(await ask(newAddress()))
+      const unknown = visibleIn(await ask(newAddress()))
       assert.ok(unknown.status < 500, JSON.stringify(unknown))
-      assert.deepEqual(shown(await ask(active)), unknown)
-      assert.deepEqual(shown(await ask(pending)), unknown)
+      assert.deepEqual(visibleIn(await ask(active)), unknown)
+      assert.deepEqual(visibleIn(await ask(pending)), unknown)
     })
 
   it('learns nothing by logging in with what was registered', async () => {
     const [taken, free] = [(await newPerson()).email, newAddress()]
     const mine = 'the password of the attacker'
     for (const email of [taken, free]) await register(email, { password: mine })
-    const login = async (username: string) => shown(await byClass('login', { username, password: mine }))
+    const login = async (username: string) => visibleIn(await byClass('login', { username, password: mine }))
     assert.deepEqual(await login(taken), await login(free))
     const inPathFamily = async (email: string) => {
       const { status, body } = await logIn(email, mine)

@@ -109,9 +109,9 @@ describe('attack: malformed requests to the class family', () => {
 
   it('as many conditions in the parts of a batch as one request may not have', async () => {
     const where = { comment: { $select: { key: 'comment', query: { className: 'Custom' } } } }
-    const part = { method: 'GET', path: '/1/classes/BloodPressure', body: { where } }
-    await classesOf(user).batch(Array(10).fill(part)).expect(200)
-    await refused(classesOf(user).batch(Array(11).fill(part)), 'eleven subqueries')
+    const query = { method: 'GET', path: '/1/classes/BloodPressure', body: { where } }
+    await classesOf(user).batch(Array(10).fill(query)).expect(200)
+    await refused(classesOf(user).batch(Array(11).fill(query)), 'eleven subqueries')
   })
 
   it('keys in the body that are no texts', async () => {

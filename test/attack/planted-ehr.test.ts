@@ -68,8 +68,12 @@ describe('attack: an EHR planted on somebody', () => {
   it('lets no accomplice in, neither by taking part nor by agreeing for them', async () => {
     const accomplice = await newPerson()
     for (const { ehrId, carePlanId } of planted) {
-      const part = { mvUid: accomplice.mvUid, access: 'MANAGE' }
-      const added = await planter.call('POST', `/ehr/${ehrId}/careplan/${carePlanId}/participant`, part)
+      const participant = { mvUid: accomplice.mvUid, access: 'MANAGE' }
+      const added = await planter.call(
+        'POST',
+        `/ehr/${ehrId}/careplan/${carePlanId}/participant`,
+        participant,
+      )
       assert.deepEqual(refused(added, 422, 'rule-violated'), ['pending'])
       refused(await planter.call('POST', `/ehr/${ehrId}/accept`), 403, 'forbidden')
       refused(await accomplice.call('POST', `/ehr/${ehrId}/accept`), 404, 'not-found')
@@ -93,8 +97,8 @@ describe('attack: an EHR planted on somebody', () => {
     assert.deepEqual(shapeOf(one), shapeOf(other))
     for (const { body } of [one, other]) {
       const plan = ok(await planter.call('POST', `/ehr/${body.id}/careplan`, { name: 'x' }), 201).id
-      const part = { mvUid: victim.mvUid, access: 'READ' }
-      const added = await planter.call('POST', `/ehr/${body.id}/careplan/${plan}/participant`, part)
+      const participant = { mvUid: victim.mvUid, access: 'READ' }
+      const added = await planter.call('POST', `/ehr/${body.id}/careplan/${plan}/participant`, participant)
       assert.ok(refused(added, 422, 'rule-violated').includes('pending'))
     }
   })

@@ -35,8 +35,8 @@ describe('attack: a flood of requests', function suite() {
   after(() => stopProcess(service))
 
   it('by one account is refused, in single requests and in batches', async () => {
-    const asked = await statuses(8, () => call('/1/classes/Ehr', user.headers))
-    assert.deepEqual(asked, Array(8).fill(200))
+    const answered = await statuses(8, () => call('/1/classes/Ehr', user.headers))
+    assert.deepEqual(answered, Array(8).fill(200))
     const requests = Array.from({ length: 3 }, () => ({ method: 'GET', path: '/1/classes/Ehr' }))
     const refused = await call('/1/batch', user.headers, { requests })
     assert.equal(refused.status, 429)

@@ -24,9 +24,9 @@ describe('attack: regular expressions over many long texts', function suite() {
     it(`${pattern} is answered or ended in time, and nobody waits for it`, async () => {
       const where = JSON.stringify({ 'payload.text': { $regex: pattern } })
       const begun = performance.now()
-      const asked = request().get('/1/classes/Custom').set(person.headers).query({ where, limit: 1 })
+      const query = request().get('/1/classes/Custom').set(person.headers).query({ where, limit: 1 })
       const [answer, others] = await Promise.all([
-        asked,
+        query,
         Promise.all(
           Array.from({ length: 5 }, async () => {
             const from = performance.now()

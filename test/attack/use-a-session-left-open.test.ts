@@ -53,8 +53,8 @@ describe('attack: whoever finds a session open, and does not know the password',
       'wrong-password',
     )
     const email = newAddress()
-    const asked = await owner.call('PUT', at, { email, currentPassword: password })
-    assert.equal(asked.body.pendingEmail, email)
+    const answer = await owner.call('PUT', at, { email, currentPassword: password })
+    assert.equal(answer.body.pendingEmail, email)
     assert.equal((await owner.call('PUT', at, { name: 'Anna' })).status, 200)
   })
 

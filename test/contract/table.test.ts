@@ -16,8 +16,8 @@ const sorted = (lines: Iterable<string>) => [...lines].sort()
 
 /** The JSON schemas that an operation shows to clients. */
 function schemasOf({ params, query, body, reply }: Operation): TSchema[] {
-  const shown = [params, query, body instanceof Form ? body.schema : body, reply[1]]
-  return shown.filter((schema): schema is TSchema => schema !== undefined && !(schema instanceof Raw))
+  const schemas = [params, query, body instanceof Form ? body.schema : body, reply[1]]
+  return schemas.filter((schema): schema is TSchema => schema !== undefined && !(schema instanceof Raw))
 }
 
 function eachMember(schema: TSchema, visit: (member: TSchema, place: string) => void, place = ''): void {

@@ -39,9 +39,9 @@ describe('the fuzzer', () => {
   })
 
   it('reaches every operation of the document', () => {
-    const asked = new Set(asks(3, 16_000).map(({ route }) => route))
+    const routes = new Set(asks(3, 16_000).map(({ route }) => route))
     // What needs more than an EHR is asked for seldom until there is some.
-    const missing = document.targets.filter(({ method, path }) => !asked.has(`${method} ${path}`))
+    const missing = document.targets.filter(({ method, path }) => !routes.has(`${method} ${path}`))
     assert.deepEqual(
       missing.map(({ id }) => id),
       [],
@@ -74,11 +74,11 @@ describe('the fuzzer', () => {
   })
 
   it('finds errors in the log, and what asked for them', () => {
-    const asked = new Map([['one', ask]])
+    const asks = new Map([['one', ask]])
     const line = (level: number) => JSON.stringify({ level, requestId: 'one', msg: 'answered' })
-    assert.equal(findingInLine(line(40), asked), undefined)
-    assert.deepEqual(findingInLine(line(50), asked)?.asks, [ask])
-    assert.equal(findingInLine('(node:1) Warning', asked)?.kind, 'output that is no log')
+    assert.equal(findingInLine(line(40), asks), undefined)
+    assert.deepEqual(findingInLine(line(50), asks)?.asks, [ask])
+    assert.equal(findingInLine('(node:1) Warning', asks)?.kind, 'output that is no log')
   })
 
   it('writes a request as a line for the shell', () => {

@@ -67,8 +67,10 @@ const finish = async (
 ): Promise<void> => {
   const current = (): Collection => {
     const collection = engine.catalog.find(ns)
-    const whole = collection?.uuid === uuid && built.every((index) => collection.indexes.includes(index))
-    return whole ? collection : fail(276, `the collection ${ns} or the index was dropped while it was built`)
+    const isThere = collection?.uuid === uuid && built.every((index) => collection.indexes.includes(index))
+    return isThere
+      ? collection
+      : fail(276, `the collection ${ns} or the index was dropped while it was built`)
   }
   let from: Buffer | undefined = first
   const fill = (view: WritableView): void => {

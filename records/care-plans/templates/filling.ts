@@ -36,7 +36,7 @@ export const fillInSteps = (
   { ehrId, carePlanId: id }: Place,
   details: Filling,
 ): Promise<void> =>
-  beginWork(records, tx, caller, { job: 'fill', field: 'carePlanId', id, ehrId, details, whole: true })
+  beginWork(records, tx, caller, { job: 'fill', field: 'carePlanId', id, ehrId, details, hidesPlan: true })
 
 /** The ids of what is in a plan that is filled in steps. */
 export const idsOf = (carePlanId: string): (() => string) => seededIds(Buffer.from(carePlanId))
@@ -50,15 +50,15 @@ export const fillingJob =
     const caller = { ...by, roles: [], unrestricted: true } as const
     const contents = placed(filledIn(template, use, today).goals, { ehrId, carePlanId: id }, idsOf(id))
     for (const members of MEMBERS)
-      for (const part of parts<{ id: string }>(contents[members])) {
+      for (const batch of parts<{ id: string }>(contents[members])) {
         await one(async (tx) => {
           const { session } = tx
           const plan = await documentsOf(records, 'CarePlan').findOne({ _id: id }, { session })
           if (!plan) return
-          const known = { _id: { $in: part.map((member) => member.id) } }
+          const known = { _id: { $in: batch.map((member) => member.id) } }
           const found = documentsOf(records, of[members].kind.collection).find(known, { session })
           const there = new Set((await found.toArray()).map(({ _id }) => _id))
-          const missing = part.filter((member) => !there.has(member.id))
+          const missing = batch.filter((member) => !there.has(member.id))
           const permissions = { read: plan._rperm, write: plan._wperm }
           await of[members].store.createAll(caller, missing as never, permissions, { tx })
         })

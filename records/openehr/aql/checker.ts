@@ -65,18 +65,22 @@ const named = (variables: ReadonlySet<string>): string =>
 function variablesOf(from: ClassNode): Set<string> {
   const variables = new Set<string>()
   let classes = 0
-  const visit = (part: Containment, isFirst: boolean): void => {
-    if (part.kind !== 'class') {
-      for (const term of part.terms) visit(term, false)
+  const visit = (containment: Containment, isFirst: boolean): void => {
+    if (containment.kind !== 'class') {
+      for (const term of containment.terms) visit(term, false)
       return
     }
-    if (++classes > MOST_CLASSES) throw new TextFault(part.at, `FROM has at most ${MOST_CLASSES} classes`)
-    requireClass(part, isFirst)
-    const { variable } = part
+    if (++classes > MOST_CLASSES)
+      throw new TextFault(containment.at, `FROM has at most ${MOST_CLASSES} classes`)
+    requireClass(containment, isFirst)
+    const { variable } = containment
     if (variable !== undefined && variables.has(variable))
-      throw new TextFault(part.at, `the variable ${quoted(variable)} is there already: expected another name`)
+      throw new TextFault(
+        containment.at,
+        `the variable ${quoted(variable)} is there already: expected another name`,
+      )
     if (variable !== undefined) variables.add(variable)
-    if (part.contains) visit(part.contains.what, false)
+    if (containment.contains) visit(containment.contains.what, false)
   }
   visit(from, true)
   return variables

@@ -89,20 +89,24 @@ const ofEhrOnly: Field = (rmType, path) => (rmType === 'EHR' ? ofComposition(rmT
 const unnamed = (filter: Filter | undefined): Filter | undefined =>
   filter && JSON.stringify(filter).includes('"name"') ? undefined : filter
 
-function classesIn(part: Containment): ClassNode[] {
-  if (part.kind !== 'class') return part.terms.flatMap(classesIn)
-  return [part, ...(part.contains ? classesIn(part.contains.what) : [])]
+function classesIn(containment: Containment): ClassNode[] {
+  if (containment.kind !== 'class') return containment.terms.flatMap(classesIn)
+  return [containment, ...(containment.contains ? classesIn(containment.contains.what) : [])]
 }
 
 /** Those without which there is no row. */
-function requiredIn(part: Containment): ClassNode[] {
-  if (part.kind !== 'class') return part.kind === 'and' ? part.terms.flatMap(requiredIn) : []
-  return [part, ...(part.contains && !part.contains.negated ? requiredIn(part.contains.what) : [])]
+function requiredIn(containment: Containment): ClassNode[] {
+  if (containment.kind !== 'class')
+    return containment.kind === 'and' ? containment.terms.flatMap(requiredIn) : []
+  return [
+    containment,
+    ...(containment.contains && !containment.contains.negated ? requiredIn(containment.contains.what) : []),
+  ]
 }
 
 /** The classes that no other of FROM contains, but the EHR. */
-const outermostOf = (part: Containment): ClassNode[] =>
-  part.kind === 'class' ? [part] : part.terms.flatMap(outermostOf)
+const outermostOf = (containment: Containment): ClassNode[] =>
+  containment.kind === 'class' ? [containment] : containment.terms.flatMap(outermostOf)
 
 /** Whether the root, or anything in it, may be of the class; around both may be a version. */
 function isHeldBy(root: string, { rmType, contains }: ClassNode): boolean {
@@ -173,9 +177,10 @@ function classFilter({ rmType, predicate }: ClassNode, field: Field): Filter | u
 /** The archetypes of which one of the outermost classes needs some. */
 const archetypesOf = (outermost: readonly ClassNode[]): Filter | undefined => either(outermost.map(needed))
 
-function needed(part: Containment): Filter | undefined {
-  if (part.kind !== 'class') return (part.kind === 'and' ? both : either)(part.terms.map(needed))
-  const { predicate, contains } = part
+function needed(containment: Containment): Filter | undefined {
+  if (containment.kind !== 'class')
+    return (containment.kind === 'and' ? both : either)(containment.terms.map(needed))
+  const { predicate, contains } = containment
   const inner = contains && !contains.negated ? needed(contains.what) : undefined
   return both([predicate && archetypeIn(predicate), inner])
 }

@@ -24,7 +24,7 @@ function hashed(text: string): string {
     a = Math.imul(a ^ code, 0x01000193)
     b = Math.imul((b << 5) ^ (b >>> 27) ^ code, 0x85ebca6b)
   }
-  return [a, b].map((part) => (part >>> 0).toString(16).padStart(8, '0')).join('')
+  return [a, b].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('')
 }
 
 /** A number as a text that sorts as it does: its bits, those of a negative one turned. */

@@ -30,5 +30,5 @@ export const targetsOf = (target: string): string[] =>
     .replace(/[[?#].*$/s, '')
     .split('/')
     .slice(0, 8)
-    .map((part) => part.split('::')[0] ?? '')
+    .map((segment) => segment.split('::')[0] ?? '')
     .filter((id) => /^[A-Za-z0-9_-]{8,64}$/.test(id))

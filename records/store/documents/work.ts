@@ -18,8 +18,8 @@ export interface Work {
   details?: unknown
   /** Who may read what is part of it, and in which collections: they wait until it is done. Absent: it is hidden from everybody. */
   waiting?: { readers: string[]; collections: string[] }
-  /** Whether the record of that id itself, a care plan, is hidden too. */
-  whole?: true
+  /** Whether the care plan of that id itself is hidden, too. */
+  hidesPlan?: true
   /** When another instance takes it over. */
   leaseUntil: Date
 }

@@ -110,9 +110,9 @@ export class UnderWay implements Works {
   hiddenIn(collection: string, session: ClientSession | undefined): object[] {
     if (this.#known.size === 0 || !this.#veiled.has(collection)) return []
     if (session && this.#seeAll.has(session)) return []
-    return [...this.#known.values()].flatMap(({ waiting, whole, field, id }) => [
+    return [...this.#known.values()].flatMap(({ waiting, hidesPlan, field, id }) => [
       ...(waiting ? [] : [{ [field]: id }]),
-      ...(whole && collection === 'CarePlan' ? [{ _id: id }] : []),
+      ...(hidesPlan && collection === 'CarePlan' ? [{ _id: id }] : []),
     ])
   }
 

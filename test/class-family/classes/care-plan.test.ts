@@ -92,9 +92,9 @@ describe('CarePlan', () => {
   it('may be sent back whole', async () => {
     const { carePlanId } = await newPlan(owner)
     const { body } = await classesOf(owner).get('CarePlan', carePlanId)
-    const { objectId: _, createdAt: _c, updatedAt: _u, ...whole } = body
+    const { objectId: _, createdAt: _c, updatedAt: _u, ...plan } = body
     const answer = await classesOf(owner)
-      .put('CarePlan', carePlanId, { ...whole, name: 'Renamed' })
+      .put('CarePlan', carePlanId, { ...plan, name: 'Renamed' })
       .expect(200)
     assert.equal(answer.body.name, 'Renamed')
     assert.equal(answer.body.version, 2)

@@ -42,8 +42,8 @@ describe('Custom', () => {
     assert.deepEqual((await put('Custom', objectId, { payload: { c: 3 } }).expect(200)).body.payload, {
       c: 3,
     })
-    const part = await put('Custom', objectId, { 'payload.d': 4 }).expect(200)
-    assert.deepEqual(part.body.payload, { c: 3, d: 4 })
+    const answer = await put('Custom', objectId, { 'payload.d': 4 }).expect(200)
+    assert.deepEqual(answer.body.payload, { c: 3, d: 4 })
     assert.deepEqual((await classesOf(owner).get('Custom', objectId)).body.payload, { c: 3, d: 4 })
     assert.equal((await put('Custom', objectId, { 'payload.d.e': 4 })).status, 400)
     assert.equal((await put('Custom', objectId, { 'payload.d': null })).status, 400)

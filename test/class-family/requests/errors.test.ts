@@ -191,10 +191,10 @@ describe('class family: errors', () => {
     const { status, body } = await request().post('/1/batch').set(user.headers).send({ requests })
     assert.equal(status, 200)
     assert.equal(body.length, requests.length)
-    for (const part of body) {
-      assert.equal(typeof part.error.code, 'number', JSON.stringify(part))
-      assert.notEqual(part.error.code, 1, JSON.stringify(part))
-      assert.equal(typeof part.error.error, 'string')
+    for (const outcome of body) {
+      assert.equal(typeof outcome.error.code, 'number', JSON.stringify(outcome))
+      assert.notEqual(outcome.error.code, 1, JSON.stringify(outcome))
+      assert.equal(typeof outcome.error.error, 'string')
     }
   })
 

@@ -14,8 +14,8 @@ describe('class family: known classes of defects', () => {
   })
 
   it('identity providers: no forged token, whatever its algorithm or audience, makes an account or logs in', async () => {
-    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-    const claims = part({
+    const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    const claims = encoded({
       iss: 'https://accounts.google.com',
       aud: 'another-client',
       sub: '1',
@@ -23,9 +23,9 @@ describe('class family: known classes of defects', () => {
     })
     const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
     const pem = publicKey.export({ type: 'spki', format: 'pem' })
-    const unsigned = `${part({ alg: 'none' })}.${claims}.`
-    const confused = `${part({ alg: 'HS256', kid: 'x' })}.${claims}`
-    const foreign = `${part({ alg: 'RS256', kid: 'x' })}.${claims}`
+    const unsigned = `${encoded({ alg: 'none' })}.${claims}.`
+    const confused = `${encoded({ alg: 'HS256', kid: 'x' })}.${claims}`
+    const foreign = `${encoded({ alg: 'RS256', kid: 'x' })}.${claims}`
     const tokens = [
       unsigned,
       `${confused}.${createHmac('sha256', pem).update(confused).digest('base64url')}`,

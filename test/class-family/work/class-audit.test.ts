@@ -64,17 +64,17 @@ describe('the audit of the class family, where no object of the class is shown',
   it('knows subqueries, however deep', async () => {
     const where = { systolic: { $gt: 120 } }
     const query = { className: 'BloodPressure', where }
-    const asked = 'query BloodPressure done  systolic'
+    const line = 'query BloodPressure done  systolic'
     const lines = (className: string, condition: object) =>
       linesOf(() => get(className, { where: condition, limit: 10 }).expect(200))
     const select = { 'payload.systolic': { $select: { key: 'systolic', query } } }
     assert.deepEqual(await lines('classes/Custom', select), [
-      asked,
+      line,
       `query Custom done ${customId} payload.systolic`,
     ])
     const inQuery = { $or: [{ 'payload.pointer': { $inQuery: query } }, { modelClassName: 'x' }] }
     assert.deepEqual(await lines('classes/Custom', inQuery), [
-      asked,
+      line,
       `query Custom done ${customId} modelClassName payload.pointer`,
     ])
     const nested = { objectId: { $select: { key: 'carePlanId', query } } }
@@ -82,12 +82,12 @@ describe('the audit of the class family, where no object of the class is shown',
       carePlanId: { $select: { key: 'objectId', query: { className: 'CarePlan', where: nested } } },
     }
     assert.deepEqual(await lines('classes/Goal', deep), [
-      asked,
+      line,
       'query CarePlan done  objectId',
       'query Goal done  carePlanId',
     ])
     const ofUsers = { username: { $select: { key: 'systolicUnit', query } } }
-    assert.deepEqual(await lines('users', ofUsers), [asked])
+    assert.deepEqual(await lines('users', ofUsers), [line])
     const strange = { objectId: { $select: { key: 'carePlanId', query } } }
     assert.deepEqual(
       await linesOf(() => get('classes/CarePlan', { where: strange }, stranger).expect(200)),
@@ -112,17 +112,18 @@ describe('the audit of the class family, where no object of the class is shown',
 
   it('knows what a stranger looks for in a care plan, without naming the EHR', async () => {
     const theirs = classesOf(stranger)
-    const asked = async (where: object) => linesOf(() => get('classes/Goal', { where }, stranger).expect(200))
-    assert.deepEqual(await asked({ carePlanId }), ['query Goal denied  carePlanId'])
-    assert.deepEqual(await asked({ carePlanId: { $in: [carePlanId, 'x'] } }), [
+    const linesAbout = async (where: object) =>
+      linesOf(() => get('classes/Goal', { where }, stranger).expect(200))
+    assert.deepEqual(await linesAbout({ carePlanId }), ['query Goal denied  carePlanId'])
+    assert.deepEqual(await linesAbout({ carePlanId: { $in: [carePlanId, 'x'] } }), [
       'query Goal denied  carePlanId',
     ])
-    assert.deepEqual(await asked({ ehrId: { $in: [ehrId] } }), ['query Goal denied  ehrId'])
-    assert.deepEqual(await asked({ $or: [{ name: 'x' }, { $and: [{ ehrId }] }] }), [
+    assert.deepEqual(await linesAbout({ ehrId: { $in: [ehrId] } }), ['query Goal denied  ehrId'])
+    assert.deepEqual(await linesAbout({ $or: [{ name: 'x' }, { $and: [{ ehrId }] }] }), [
       'query Goal denied  ehrId name',
     ])
-    const written = await linesOf(() => theirs.post('BloodPressure', newPressure(carePlanId)).expect(404))
-    assert.deepEqual(written, ['create BloodPressure denied'])
+    const lines = await linesOf(() => theirs.post('BloodPressure', newPressure(carePlanId)).expect(404))
+    assert.deepEqual(lines, ['create BloodPressure denied'])
     const encoded = `%${carePlanId.charCodeAt(0).toString(16)}${carePlanId.slice(1)}`
     const read = await linesOf(() => theirs.get('CarePlan', encoded).expect(404))
     assert.deepEqual(read, [`read CarePlan denied ${carePlanId}`])

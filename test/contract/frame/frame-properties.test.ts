@@ -55,7 +55,7 @@ describe('paths', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(routes, { minLength: routes.length }), (shuffled) => {
         const find = pathMatcher(shuffled)
-        const path = (asked: string) => find(asked)?.routes.get('get')?.path
+        const path = (text: string) => find(text)?.routes.get('get')?.path
         assert.equal(path('/x/y'), '/x/y')
         assert.equal(path('/x/1'), '/x/{a}')
         assert.equal(path('/x/y/z'), '/x/y/{b}')

@@ -79,7 +79,13 @@ describe('the frame of the path family', () => {
         )
     })
     it('lets a stranger in by no row but that of everybody who is logged in', async () => {
-      const stranger = { mvUid: 'stranger', sessionId: 's', roles: [], application: 'test' }
+      const stranger = {
+        mvUid: 'stranger',
+        sessionId: 's',
+        roles: [],
+        application: 'test',
+        validUntil: new Date(),
+      }
       const connections = { areConnected: async () => false }
       const services = { profiles: { connections } } as unknown as Services
       const open: string[] = []

@@ -35,7 +35,7 @@ const entriesOf = (state: State, outcome: string): Document[] =>
 
 /** What the service wrote itself has exactly one audit entry: none is missing, none tells what did not happen. */
 function everyWriteAudited(state: State): string[] {
-  const written = tally(
+  const stored = tally(
     changesIn(state)
       .filter(({ announced, collection }) => !announced && CLINICAL.includes(collection))
       .map(({ action, collection, id }) => `${action} ${collection} ${id}`),
@@ -45,9 +45,9 @@ function everyWriteAudited(state: State): string[] {
       ids.map((id: string) => `${action} ${type} ${id}`),
     ),
   )
-  return [...new Set([...written.keys(), ...audited.keys()])]
-    .filter((key) => written.get(key) !== audited.get(key))
-    .map((key) => `${key}: written ${written.get(key) ?? 0} times, audited ${audited.get(key) ?? 0} times`)
+  return [...new Set([...stored.keys(), ...audited.keys()])]
+    .filter((key) => stored.get(key) !== audited.get(key))
+    .map((key) => `${key}: written ${stored.get(key) ?? 0} times, audited ${audited.get(key) ?? 0} times`)
 }
 
 /**

@@ -38,7 +38,7 @@ const isThere = ({ _rperm }: Document): boolean =>
 export function seen(state: State, subjectId: string): string[] {
   const hidden = all(state, 'work.underway').filter(({ waiting }) => !waiting)
   const isHidden = (one: Document) =>
-    hidden.some(({ field, id, whole }) => one[field] === id || (whole && one._id === id))
+    hidden.some(({ field, id, hidesPlan }) => one[field] === id || (hidesPlan && one._id === id))
   const ehrs = all(state, 'Ehr').filter((ehr) => ehr.subjectId === subjectId && isThere(ehr))
   const removed = all(state, 'ehr.removed').filter(({ document }) => document.subjectId === subjectId)
   const ehrIds = new Set([...ehrs, ...removed].map(({ _id }) => String(_id)))

@@ -133,13 +133,13 @@ const filled = [ehr, plan, goal, task]
 /** A plan with goals, tasks, a participant and whatever else is registered in one. */
 const crowded = [ehr, fromTemplate, event, settings, pressure]
 
-const part = (name: string, given: Part[], made: Part, shares?: Write['shares']): Write => ({
+const write = (name: string, given: Part[], made: Part, shares?: Write['shares']): Write => ({
   ...{ name, given, ask: made.make },
   ...(shares && { shares }),
 })
 
 const pathFamily: Write[] = [
-  part('create an EHR', [], ehr),
+  write('create an EHR', [], ehr),
   { name: 'delete an EHR', given: crowded, ask: removed.make },
   {
     name: 'agree to an EHR',
@@ -157,14 +157,14 @@ const pathFamily: Write[] = [
     given: [...planned, removed],
     ask: ({ ehrId }) => post(`/med/ehr/${ehrId}/restore`),
   },
-  part('create a care plan', [ehr], plan, 'CarePlan'),
+  write('create a care plan', [ehr], plan, 'CarePlan'),
   {
     name: 'create a care plan from a template, with participants',
     given: [ehr],
     ask: (place) =>
       post(inEhr(place, '/careplan/template/asthma'), { participants: [one?.(place), other?.(place)] }),
   },
-  part('replace a care plan', planned, changedPlan, 'CarePlan'),
+  write('replace a care plan', planned, changedPlan, 'CarePlan'),
   {
     name: 'close a care plan with all that is open in it',
     given: [...filled, secondTask, secondGoal],
@@ -181,17 +181,17 @@ const pathFamily: Write[] = [
     ask: (place) => post(ofGoal(place, '/restore'), { version: 1 }),
     shares: 'Goal',
   },
-  part('add a goal', planned, goal),
+  write('add a goal', planned, goal),
   {
     name: 'close a goal with all that is open in it',
     given: [...filled, secondTask],
     ask: (place) => post(ofGoal(place, '/close'), { closeOpen: true }),
   },
-  part('replace a goal', [...planned, goal], changedGoal, 'Goal'),
-  part('add a task', [ehr, plan, goal], task),
-  part('replace a task', filled, changedTask, 'Task'),
+  write('replace a goal', [...planned, goal], changedGoal, 'Goal'),
+  write('add a task', [ehr, plan, goal], task),
+  write('replace a task', filled, changedTask, 'Task'),
   { name: 'close a task', given: filled, ask: (place) => post(ofTask(place, '/close')), shares: 'Task' },
-  part('add a participant', planned, guest),
+  write('add a participant', planned, guest),
   {
     name: 'replace a participant',
     given: [...planned, guest],
@@ -202,14 +202,14 @@ const pathFamily: Write[] = [
     given: [...planned, guest],
     ask: (place) => remove(ofPlan(place, `/participant/${place.participationId}`)),
   },
-  part('save settings', planned, settings),
+  write('save settings', planned, settings),
   {
     name: 'save settings again',
     given: [...planned, settings],
     ask: (place) => post(ofPlan(place, '/settings'), { colour: 'red' }),
   },
-  part('save thresholds', planned, thresholds),
-  part('store a composition', watched, composition),
+  write('save thresholds', planned, thresholds),
+  write('store a composition', watched, composition),
   {
     name: 'replace a composition',
     given: [...watched, composition],
@@ -241,7 +241,7 @@ const pathFamily: Write[] = [
       return post(`/ehr/${ehrId}/procedure/batch`, { items: [...items, alarm] })
     },
   },
-  part('register what calls for an alert', watched, alarming, 'BloodPressure'),
+  write('register what calls for an alert', watched, alarming, 'BloodPressure'),
   {
     name: 'correct what called for an alert',
     given: [...watched, alarming],
@@ -322,8 +322,8 @@ function ofClass({
   ]
 }
 
-const inClass = (name: string, part: Part, fields: object): Part => ({
-  ...part,
+const inClass = (name: string, step: Part, fields: object): Part => ({
+  ...step,
   make: (place) => post(at(name), { ...placed(place), ...fields }),
 })
 const planInClass = inClass('CarePlan', plan, { name: 'A plan' })

@@ -122,12 +122,12 @@ function bodyOf({ body }: Ask): unknown {
 function batch(world: World, actor: Actor): Ask {
   const { random, targets } = world
   const batched = targets.flat().filter(({ path }) => path.startsWith('/1/classes/'))
-  const part = (): Fields => {
+  const request = (): Fields => {
     const ask = random.chance(0.7) ? askFor(world, random.pick(batched), actor) : list(world, actor)
     const { method, path } = ask
     return { method, path: path.split('?')[0], ...(ask.body && { body: bodyOf(ask) }) }
   }
-  const requests = Array.from({ length: random.pick([1, 2, 3, 3, 10, 51]) }, part)
+  const requests = Array.from({ length: random.pick([1, 2, 3, 3, 10, 51]) }, request)
   const body = random.chance(0.25) ? spoil({ requests }, random) : { requests }
   return plain(world, actor, 'POST', '/1/batch', body)
 }

@@ -123,7 +123,7 @@ export class Values {
       [1, greatest],
     ] as const)
     if (edge !== undefined) return edge
-    const whole = random.int(least, greatest)
-    return type === 'integer' || random.chance(0.7) ? whole : Number((whole + multipleOf).toFixed(2))
+    const integer = random.int(least, greatest)
+    return type === 'integer' || random.chance(0.7) ? integer : Number((integer + multipleOf).toFixed(2))
   }
 }

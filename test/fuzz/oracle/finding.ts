@@ -64,18 +64,18 @@ const errorLevel = 50
 
 /**
  * What is wrong with a line of the service's output: it is no line of the log, or one of an error.
- * @param asked what is being asked, by the id of the request
+ * @param asks what is being asked, by the id of the request
  */
-export function findingInLine(text: string, asked: ReadonlyMap<string, Ask>): Finding | undefined {
+export function findingInLine(text: string, asks: ReadonlyMap<string, Ask>): Finding | undefined {
   let line: Line = {}
   try {
     line = JSON.parse(text)
   } catch {
-    return { kind: 'output that is no log', told: text, asks: [...asked.values()] }
+    return { kind: 'output that is no log', told: text, asks: [...asks.values()] }
   }
   if ((line.level ?? 0) < errorLevel) return undefined
   const { requestId = '', msg, err } = line
-  const ask = asked.get(requestId)
+  const ask = asks.get(requestId)
   const kind = [`log: ${msg}`, err?.name, err?.stack?.split('\n')[0]?.trim()].filter(Boolean).join(', ')
-  return { kind, told: text, asks: ask ? [ask] : [...asked.values()] }
+  return { kind, told: text, asks: ask ? [ask] : [...asks.values()] }
 }

@@ -33,8 +33,8 @@ export const badInput = (what: 'measurements' | 'EHRs') =>
       const nurse = await newPerson()
       const planId = await newPlan(patient)
       const goalId = await newGoal(patient, planId)
-      const part = { mvUid: nurse.mvUid, access: 'READ' }
-      const added = await patient.call('POST', `careplan/${planId}/participant`, part)
+      const participant = { mvUid: nurse.mvUid, access: 'READ' }
+      const added = await patient.call('POST', `careplan/${planId}/participant`, participant)
       const event = { type: 'visit', title: 'x', start: '2026-03-01T09:00:00Z' }
       const eventId = ok(await patient.call('POST', `/med/${patient.ehrId}/event`, event), 201).id
       Object.assign(ids, { ehrId: patient.ehrId, careplanId: planId, ownerId: planId, goalId, eventId })

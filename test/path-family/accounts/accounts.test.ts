@@ -123,9 +123,9 @@ describe('accounts', () => {
 
   it('change their address when the link that was mailed to it is followed', async () => {
     const email = newAddress()
-    const asked = await anna.call('PUT', at(anna.mvUid), { email })
-    assert.equal(asked.body.email, anna.email)
-    assert.equal(asked.body.pendingEmail, email)
+    const answer = await anna.call('PUT', at(anna.mvUid), { email })
+    assert.equal(answer.body.email, anna.email)
+    assert.equal(answer.body.pendingEmail, email)
     refused(await logIn(email), 401, 'invalid-credentials')
     const token = tokenIn(await mailTo(email))
     const confirmed = await call('POST', '/auth/account/register/activate', { token })
@@ -138,9 +138,9 @@ describe('accounts', () => {
   })
 
   it('do not get an address that another has, and do not learn of it', async () => {
-    const asked = await anna.call('PUT', at(anna.mvUid), { email: bob.email })
-    assert.equal(asked.status, 200)
-    assert.equal(asked.body.pendingEmail, bob.email)
+    const answer = await anna.call('PUT', at(anna.mvUid), { email: bob.email })
+    assert.equal(answer.status, 200)
+    assert.equal(answer.body.pendingEmail, bob.email)
     await mailAbout(bob.email, /already have an account/)
 
     const email = newAddress()

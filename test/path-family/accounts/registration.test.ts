@@ -130,14 +130,14 @@ describe('registration', () => {
     const email = newAddress()
     await register(email, { language: 'nl' })
     const { link } = await mailTo(email)
-    const shown = await fetch(link)
-    const page = await shown.text()
+    const response = await fetch(link)
+    const page = await response.text()
     assert.match(page, /<html lang="nl">[\s\S]*Bevestigen/)
     assert.doesNotMatch(page, /<script|\son\w+=/i)
-    const policy = shown.headers.get('content-security-policy') ?? ''
+    const policy = response.headers.get('content-security-policy') ?? ''
     assert.match(policy, /default-src 'none'/)
     assert.match(policy, /form-action 'self'/)
-    assert.equal(shown.headers.get('referrer-policy'), 'no-referrer')
+    assert.equal(response.headers.get('referrer-policy'), 'no-referrer')
     refused(await logIn(email), 401, 'invalid-credentials')
     assert.match(await followLink(link), /is bevestigd/)
     assert.match(await followLink(link), /werkt niet meer/)

@@ -38,9 +38,9 @@ describe('care plans', () => {
       const { id, ...plan } = ok(created, 201)
       assert.deepEqual(plan, { ...full, ...nothing, ehrId: patient.ehrId, version: 1 })
       assert.equal(created.headers.get('location'), `/ehr/${patient.ehrId}/careplan/${id}`)
-      const shown = await patient.call('GET', `careplan/${id}`)
-      assert.deepEqual(ok(shown), { id, ...plan })
-      assert.equal(shown.etag, created.etag)
+      const answer = await patient.call('GET', `careplan/${id}`)
+      assert.deepEqual(ok(answer), { id, ...plan })
+      assert.equal(answer.etag, created.etag)
       const { anonymous, description } = ok(
         await patient.call('POST', 'careplan', { name: 'x', notes: null }),
         201,
@@ -173,8 +173,8 @@ describe('care plans', () => {
         [plan.description, plan.dueDate, plan.anonymous, plan.outcome],
         [null, null, false, 'x'],
       )
-      const shown = await patient.call('GET', `careplan/${id}`)
-      assert.deepEqual([shown.body, shown.etag], [put.body, put.etag])
+      const answer = await patient.call('GET', `careplan/${id}`)
+      assert.deepEqual([answer.body, answer.etag], [put.body, put.etag])
     })
 
     it('obey the rules of the class', async () => {

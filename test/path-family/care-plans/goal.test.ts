@@ -21,8 +21,8 @@ describe('goals', () => {
     const nothing = { achievementDate: null, outcome: null, status: 'ACTIVE', tasks: [] }
     assert.deepEqual(goal, { ...full, ...nothing, ehrId: patient.ehrId, carePlanId: planId, version: 1 })
     assert.equal(added.headers.get('location'), at(id))
-    const shown = await patient.call('GET', at(id))
-    assert.deepEqual([ok(shown), shown.etag], [added.body, added.etag])
+    const answer = await patient.call('GET', at(id))
+    assert.deepEqual([ok(answer), answer.etag], [added.body, added.etag])
     assert.deepEqual(ok(await patient.call('GET', `careplan/${planId}`)).goals, [added.body])
     refused(
       await patient.call('POST', at(), { name: 'x', tasks: [], dueDate: '2026-04-31' }),

@@ -50,8 +50,8 @@ describe('tasks', () => {
     const both = await Promise.all([close({ outcome: 'Done' }), close({ outcome: 'Done' })])
     assert.deepEqual(both.map(({ status }) => status).sort(), [200, 422])
     const { goals } = ok(await patient.call('GET', `careplan/${planId}`))
-    const [shown] = goals[0].tasks
-    assert.deepEqual([shown.status, shown.outcome, shown.version], ['COMPLETED', 'Done', 3])
+    const [listed] = goals[0].tasks
+    assert.deepEqual([listed.status, listed.outcome, listed.version], ['COMPLETED', 'Done', 3])
   })
 
   it('tell all that is wrong', async () => {

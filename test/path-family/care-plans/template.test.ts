@@ -64,8 +64,8 @@ describe('care-plan templates', () => {
       for (const goal of template.goals)
         for (const { dueDay } of goal.tasks)
           assert.ok(dueDay <= goal.dueDay && goal.dueDay <= template.durationDays)
-      const shown = await patient.call('GET', `careplan/${plan.id}`)
-      assert.deepEqual([ok(shown), shown.etag], [plan, created.etag])
+      const answer = await patient.call('GET', `careplan/${plan.id}`)
+      assert.deepEqual([ok(answer), answer.etag], [plan, created.etag])
     })
 
   it('start today unless told otherwise, and not yet when told so', async () => {

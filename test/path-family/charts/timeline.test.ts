@@ -131,8 +131,8 @@ describe('the timeline of an EHR', () => {
     const more = Array.from({ length: 12 }, (_, i) => pressure(at(20, i % 3)))
     await Promise.all(more)
     for (const order of ['asc', 'desc']) {
-      const whole = (await events(`?${march}&order=${order}`)).map(({ id }) => id)
-      assert.ok(whole.length >= 16)
+      const all = (await events(`?${march}&order=${order}`)).map(({ id }) => id)
+      assert.ok(all.length >= 16)
       for (const limit of [1, 2, 5]) {
         const found: string[] = []
         let cursor = ''
@@ -141,7 +141,7 @@ describe('the timeline of an EHR', () => {
           found.push(...events.map(({ id }: Event) => id))
           cursor = page.next === null ? '' : `&cursor=${page.next}`
         } while (cursor !== '' && found.length < 100)
-        assert.deepEqual(found, whole, `${order}, ${limit} at a time`)
+        assert.deepEqual(found, all, `${order}, ${limit} at a time`)
       }
     }
   })

@@ -54,9 +54,9 @@ describe('a chat', () => {
 
   it('is a topic with its first message, for who may see what it is about, readers too', async () => {
     const started = await patient.call('POST', at(), first)
-    const { id, createdAt, lastMessageAt, ...shown } = ok(started, 201)
+    const { id, createdAt, lastMessageAt, ...topic } = ok(started, 201)
     assert.equal(started.headers.get('location'), at(`/${id}`))
-    assert.deepEqual(shown, {
+    assert.deepEqual(topic, {
       ...{ version: 1, title: first.title, createdBy: { mvUid: patient.mvUid, name: 'Ann' }, unread: 0 },
       closed: false,
     })

@@ -56,18 +56,18 @@ describe('the page that shows a patient who looked at their record', () => {
 
   it('names them, what they did and with which outcome, the newest first', async () => {
     await logIn('en')
-    const shown = await rows()
+    const lines = await rows()
     assert.match(
-      shown[0] ?? '',
+      lines[0] ?? '',
       /^Somebody who has given no name \(\w+\) care plan: looked at – without success an app$/,
     )
-    assert.deepEqual(shown.slice(1), [
+    assert.deepEqual(lines.slice(1), [
       '<b>Nurse</b> & "Ann" care plan: changed – refused an app',
       '<b>Nurse</b> & "Ann" care plan: looked for an app',
     ])
     await page.click('text=Show my own accesses, too')
     const all = await rows()
-    assert.ok(all.length > shown.length && all.includes('You care plan: added an app'), all.join('\n'))
+    assert.ok(all.length > lines.length && all.includes('You care plan: added an app'), all.join('\n'))
     assert.deepEqual(faults, [])
   })
 
@@ -117,8 +117,8 @@ describe('the page that shows a patient who looked at their record', () => {
       nl: ['zorgplan: opgezocht', 'taak: opgezocht in alle dossiers die deze persoon mag inzien'],
     })) {
       const { text } = await request().get(`/ehr/audit?lang=${lang}`).set(headers).expect(200)
-      const shown = [...text.matchAll(/<td data-head="\w+">([^<:]+: [^<]*)<\/td>/g)].map(([, what]) => what)
-      assert.deepEqual(shown.sort(), expected.sort())
+      const lines = [...text.matchAll(/<td data-head="\w+">([^<:]+: [^<]*)<\/td>/g)].map(([, what]) => what)
+      assert.deepEqual(lines.sort(), expected.sort())
     }
   })
 
@@ -150,19 +150,19 @@ describe('the page that shows a patient who looked at their record', () => {
       Authorization: `Bearer ${reader.authToken}`,
       'Accept-Language': 'nl-BE,nl;q=0.9,en;q=0.5',
     }
-    const shown = async (more: object = {}) =>
+    const pageWith = async (more: object = {}) =>
       (
         await request()
           .get('/ehr/audit?own=true')
           .set({ ...headers, ...more })
           .expect(200)
       ).text
-    const dutch = await shown()
+    const dutch = await pageWith()
     assert.match(dutch, /<html lang="nl">/)
     assert.match(dutch, /<time class="utc"[^>]*>[\d-]+ [\d:]+ UTC<\/time>/)
     const profile = { name: { displayName: 'Reader' }, language: 'en', timeZone: 'Asia/Tokyo' }
     ok(await reader.call('PUT', `/profile/${reader.mvUid}`, profile))
-    const english = await shown()
+    const english = await pageWith()
     assert.match(english, /<html lang="en">/)
     const [, iso = '', local = ''] = /<time datetime="([^"]+)">([^<]+)</.exec(english) ?? []
     const expected = new Intl.DateTimeFormat('en', {

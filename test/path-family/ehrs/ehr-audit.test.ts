@@ -66,10 +66,10 @@ describe('the audit of an EHR', () => {
   it('names of a query the properties that it asked by, and none of their values', async () => {
     ok(await patient.call('GET', 'careplan'))
     ok(await patient.call('GET', 'careplan?name=My%20secret&from=2026-01-01'))
-    const asked = (await auditFor(patient))
+    const queries = (await auditFor(patient))
       .filter(({ action }) => action === 'query')
       .map((line) => line.asked)
-    assert.deepEqual(asked.slice(0, 2), ['newest: ehrId name createdAt:from', 'newest: ehrId'])
+    assert.deepEqual(queries.slice(0, 2), ['newest: ehrId name createdAt:from', 'newest: ehrId'])
   })
 
   it('is read page by page while it grows: nothing twice, nothing left out', async () => {

@@ -158,9 +158,9 @@ describe('what takes several transactions', function suite() {
       const open = { carePlanId: planId, status: 'ACTIVE' }
       const counted = answered(async () => classesOf(nurse).list('Task', open).query({ count: 1 }))
       await takenOver()
-      const [whole, nurses, todo, again] = await Promise.all(waiting)
+      const [plan, nurses, todo, again] = await Promise.all(waiting)
       assert.equal((await counted).body.count, 0)
-      for (const answer of [whole, nurses])
+      for (const answer of [plan, nurses])
         for (const goal of ok(answer as never).goals)
           for (const one of [goal, ...goal.tasks]) assert.equal(one.status, 'COMPLETED')
       assert.deepEqual(ok(todo as never).items, [])
@@ -204,7 +204,7 @@ describe('what takes several transactions', function suite() {
       const today = new Date().toISOString().slice(0, 10)
       await worksOf(service).insertOne({
         ...{ _id: `carePlanId$${plan.id}`, job: 'fill', field: 'carePlanId', id: plan.id },
-        ...{ ehrId: owner.ehrId, by: callerOf(owner), whole: true },
+        ...{ ehrId: owner.ehrId, by: callerOf(owner), hidesPlan: true },
         ...{
           details: { templateId: 'asthma', use: {}, today, invited: [] },
           leaseUntil: new Date(Date.now() + 60_000),
@@ -296,7 +296,7 @@ const answered = <A extends Pick<Answer, 'status' | 'body'>>(ask: () => Promise<
   })
 
 /** Whether a request is answered before long. */
-async function isAnswered(asked: Promise<{ status: number }>): Promise<boolean> {
+async function isAnswered(answer: Promise<{ status: number }>): Promise<boolean> {
   const late = new Promise<undefined>((resolve) => setTimeout(() => resolve(undefined), 200))
-  return (await Promise.race([asked, late])) !== undefined
+  return (await Promise.race([answer, late])) !== undefined
 }

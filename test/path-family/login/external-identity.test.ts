@@ -144,8 +144,8 @@ describe('login with an external identity', () => {
       loggedInAs(await withToken(await sign({}), 'n'))
       loggedInAs(await withToken(await sign({ aud: 'health-record-app' }), 'n'))
       const now = Math.floor(Date.now() / 1000)
-      const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-      const hmac = `${part({ alg: 'HS256', kid: 'provider-key' })}.${part(claims)}`
+      const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+      const hmac = `${encoded({ alg: 'HS256', kid: 'provider-key' })}.${encoded(claims)}`
       const forgeries = {
         'no signature': new UnsecuredJWT(claims).encode(),
         'the secret as a key': `${hmac}.${createHmac('sha256', client.secret).update(hmac).digest('base64url')}`,

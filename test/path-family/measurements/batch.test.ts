@@ -45,13 +45,13 @@ describe('a batch of measurements', () => {
     assert.deepEqual(created.sort(), MEASUREMENTS.map(({ name }) => `create ${name} done`).sort())
     for (const [i, { kind, body }] of some.entries()) {
       const { id, href, warnings } = answer.items[i]
-      const shown = ok(await patient.call('GET', href))
+      const record = ok(await patient.call('GET', href))
       const path = `/ehr/${patient.ehrId}/procedure/${kind.path}`
       const alone = ok(await patient.call('POST', path, { ...body, carePlanId }), 201)
       const own = ['id', 'compositionId', 'links', 'createdAt', 'updatedAt']
       const values = (record: Item) => Object.entries(record).filter(([name]) => !own.includes(name))
-      assert.deepEqual(values(shown), values(alone))
-      assert.deepEqual([shown.id, shown.warnings], [id, warnings])
+      assert.deepEqual(values(record), values(alone))
+      assert.deepEqual([record.id, record.warnings], [id, warnings])
       assert.equal(ok(await patient.call('GET', `${href}/history`)).items[0].action, 'create')
       const found = await classesOf(patient).get(kind.name, id).expect(200)
       assert.equal(found.body.carePlanId, carePlanId)

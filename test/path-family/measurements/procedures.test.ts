@@ -169,7 +169,7 @@ describe('measurements', () => {
       )
     const ids = ({ items }: { items: { id: string }[] }) => items.map(({ id }) => id)
     const all = ids(ok(await own.call('GET', path)))
-    for (const [order, whole] of [
+    for (const [order, expected] of [
       ['desc', all],
       ['asc', all.toReversed()],
     ] as const) {
@@ -180,7 +180,7 @@ describe('measurements', () => {
       assert.deepEqual(page, { limit: 2, total: 5, prev: null, order })
       const second = await get(next)
       const third = await get(second.page.next)
-      assert.deepEqual([first, second, third].flatMap(ids), whole)
+      assert.deepEqual([first, second, third].flatMap(ids), expected)
       assert.deepEqual([third.page.next, ids(await get(third.page.prev))], [null, ids(second)])
       const again = await get(second.page.prev)
       assert.deepEqual([ids(again), again.page.prev], [ids(first), null])

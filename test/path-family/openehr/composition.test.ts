@@ -40,8 +40,8 @@ describe('compositions', () => {
     assert.deepEqual([ehrId, uid, made.etag], [patient.ehrId, `${compositionId}::hrs.local::1`, `"${uid}"`])
     assert.equal(made.headers.get('location'), at(`/${compositionId}`))
     const json = ok(await patient.call('GET', at(`/${compositionId}/json`)))
-    const { uid: shown, ...rest } = json
-    assert.equal(shown.value, uid)
+    const { uid: version, ...rest } = json
+    assert.equal(version.value, uid)
     assert.deepEqual(rest, pressureOf(template, 142))
     const xml: string = ok(await patient.call('GET', at(`/${compositionId}/xml`)))
     const again = ok(await sendXml(patient, 'POST', at('/xml'), xml.replace(/<uid.*?<\/uid>/, '')), 201)

@@ -39,11 +39,11 @@ describe('measurements in AQL', () => {
     )
     const both = `SELECT ${VALUE} FROM EHR e[ehr_id/value='${ehrId}'] CONTAINS (COMPOSITION c[openEHR-EHR-COMPOSITION.encounter_of_tests.v1] AND ${OBSERVATION})`
     assert.equal((await rowsOf(both)).length, 1)
-    const [[whole]] = await rowsOf(`SELECT c FROM COMPOSITION c WHERE c/uid/value = '${made.id}'`)
-    assert.deepEqual(canonical(whole, 'COMPOSITION').violations, [])
+    const [[composition]] = await rowsOf(`SELECT c FROM COMPOSITION c WHERE c/uid/value = '${made.id}'`)
+    assert.deepEqual(canonical(composition, 'COMPOSITION').violations, [])
     const at = `/med/ehr/${ehrId}/composition/${made.id}`
-    const shown = await patient.call('GET', `${at}/json`)
-    assert.deepEqual([ok(shown), shown.etag], [whole, `"${made.id}::hrs.local::1"`])
+    const answer = await patient.call('GET', `${at}/json`)
+    assert.deepEqual([ok(answer), answer.etag], [composition, `"${made.id}::hrs.local::1"`])
     assert.match(
       ok(await patient.call('GET', `${at}/xml`)),
       /<value>openEHR-EHR-OBSERVATION.blood_pressure.v2</,

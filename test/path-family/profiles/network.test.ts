@@ -13,9 +13,9 @@ describe('the network', () => {
     (await one.call('GET', `network/${other.mvUid}`)).body.state
 
   it('is asked for by one side and accepted by the other', async () => {
-    const asked = await anna.call('POST', 'network', { mvUid: bob.mvUid })
-    assert.equal(asked.status, 201, JSON.stringify(asked.body))
-    assert.equal(asked.headers.get('location'), `/profile/${anna.mvUid}/network/${bob.mvUid}`)
+    const answer = await anna.call('POST', 'network', { mvUid: bob.mvUid })
+    assert.equal(answer.status, 201, JSON.stringify(answer.body))
+    assert.equal(answer.headers.get('location'), `/profile/${anna.mvUid}/network/${bob.mvUid}`)
     assert.deepEqual([await stateOf(anna, bob), await stateOf(bob, anna)], ['PENDING_OUT', 'PENDING_IN'])
     const again = await anna.call('POST', 'network', { mvUid: bob.mvUid })
     assert.deepEqual([again.status, again.body.state], [201, 'PENDING_OUT'])
@@ -79,8 +79,8 @@ describe('the network', () => {
     })
     const at = `/profile/${bob.mvUid}`
     await anna.call('POST', 'network', { mvUid: bob.mvUid })
-    for (const part of ['', '/contact', '/picture', `/contact/${phone.contactId}`]) {
-      refusedAt(await anna.call('GET', at + part), 404, 'not-found')
+    for (const path of ['', '/contact', '/picture', `/contact/${phone.contactId}`]) {
+      refusedAt(await anna.call('GET', at + path), 404, 'not-found')
     }
     await bob.call('POST', 'network', { mvUid: anna.mvUid })
     const { body } = await anna.call('GET', at)
@@ -88,7 +88,7 @@ describe('the network', () => {
     assert.equal(body.name.displayName, 'Bob')
     assert.deepEqual((await anna.call('GET', `${at}/contact`)).body.items, [phone])
     assert.deepEqual((await anna.call('GET', `${at}/contact/${phone.contactId}`)).body, phone)
-    for (const part of [
+    for (const path of [
       '/address',
       '/relation',
       '/network',
@@ -96,7 +96,7 @@ describe('the network', () => {
       '/relation/1',
       '/relation/1/contact',
     ]) {
-      refusedAt(await anna.call('GET', at + part), 404, 'not-found')
+      refusedAt(await anna.call('GET', at + path), 404, 'not-found')
     }
     refusedAt(await anna.call('PUT', at, { name: { displayName: 'Eve' } }), 404, 'not-found')
     refusedAt(await anna.call('DELETE', `${at}/contact/${phone.contactId}`), 404, 'not-found')

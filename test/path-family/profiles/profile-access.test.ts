@@ -150,9 +150,9 @@ describe('who may do what with a profile', () => {
       ['relation', ids.relationId ?? ''],
       ['network', ids.connectionMvUid ?? ''],
     ]
-    for (const [part, id] of ofOther) {
+    for (const [path, id] of ofOther) {
       for (const method of ['GET', 'DELETE']) {
-        assert.equal((await stranger.call(method, `${part}/${id}`)).status, 404, `${part}/${id}`)
+        assert.equal((await stranger.call(method, `${path}/${id}`)).status, 404, `${path}/${id}`)
       }
     }
   })

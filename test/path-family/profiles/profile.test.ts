@@ -17,7 +17,7 @@ const fullName = {
   prefixFamilyName: 'de',
   prefixFamilyNameSpouse: 'de',
 }
-const noName = Object.fromEntries(Object.keys(fullName).map((part) => [part, null]))
+const noName = Object.fromEntries(Object.keys(fullName).map((name) => [name, null]))
 const full = {
   birthDate: '1980-02-29',
   gender: 'FEMALE',
@@ -170,8 +170,8 @@ describe('a person', () => {
     assert.equal((await anna.call('DELETE', '')).status, 204)
     refusedAt(await anna.call('GET', ''), 404, 'not-found')
     refusedAt(await anna.call('DELETE', ''), 404, 'not-found')
-    for (const part of ['address', 'contact', 'relation', 'network']) {
-      assert.deepEqual((await anna.call('GET', part)).body.items, [], part)
+    for (const path of ['address', 'contact', 'relation', 'network']) {
+      assert.deepEqual((await anna.call('GET', path)).body.items, [], path)
     }
     assert.deepEqual((await bob.call('GET', 'network')).body.items, [])
     const ours = await changesOf(anna, 'profile')

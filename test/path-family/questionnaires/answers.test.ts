@@ -72,8 +72,8 @@ describe('questionnaires', () => {
       .put('Acq', id, { answers: [1, 1, 1, 1, 1, 1] })
       .expect(200)
     assert.equal(object.score, 1)
-    const shown = await patient.call('GET', at('acq', id))
-    assert.deepEqual([ok(shown).score, ok(shown).control, shown.etag], [1, 'borderline', '"3"'])
+    const answer = await patient.call('GET', at('acq', id))
+    assert.deepEqual([ok(answer).score, ok(answer).control, answer.etag], [1, 'borderline', '"3"'])
     assert.equal(ok(await patient.call('POST', `${at('acq', id)}/restore`, { version: 1 })).score, 0)
     const { items } = ok(await patient.call('GET', `${at('acq', id)}/history`))
     const [restored, , first] = items

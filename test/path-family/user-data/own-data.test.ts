@@ -49,8 +49,8 @@ describe('a user’s own data', () => {
     assert.equal(stored, 1)
     const [{ status, href, id }] = items
     assert.deepEqual([status, href], ['stored', `/ehr/${patient.ehrId}/measurement/${id}`])
-    const { createdAt, updatedAt, ...shown } = ok(await patient.call('GET', href))
-    assert.deepEqual(shown, {
+    const { createdAt, updatedAt, ...fields } = ok(await patient.call('GET', href))
+    assert.deepEqual(fields, {
       ...{ id, version: 1, ehrId: patient.ehrId, carePlanId },
       ...{ dataType: 'steps', value: 8214, unit: null, timestamp: '2026-03-02T20:00:00.000Z' },
       ...{ device, comment: 'After a walk', name: 'Steps', typeVersion: 1 },
@@ -155,8 +155,11 @@ describe('a user’s own data', () => {
       warnings.map(({ path, code }: Shown) => [path, code]),
       [['value', 'unusual']],
     )
-    const shown = ok(await patient.call('GET', href))
-    assert.deepEqual([shown.value, shown.unit, shown.amount, shown.amountUnit], [2, 'm', 200, 'cm'])
+    const measurement = ok(await patient.call('GET', href))
+    assert.deepEqual(
+      [measurement.value, measurement.unit, measurement.amount, measurement.amountUnit],
+      [2, 'm', 200, 'cm'],
+    )
     const narrower = {
       type,
       name: 'Narrower',
@@ -165,7 +168,7 @@ describe('a user’s own data', () => {
       ranges: { hard: { max: 100 } },
     }
     ok(await modeller.call('PUT', `/data/type/data/${type}`, narrower))
-    const { id: _, version: __, ehrId: ___, createdAt, updatedAt, ...rest } = shown
+    const { id: _, version: __, ehrId: ___, createdAt, updatedAt, ...rest } = measurement
     const { name, typeVersion, amount, amountUnit, warnings: _w, ...body } = rest
     const corrected = ok(await patient.call('PUT', href, { ...body, value: 1.9 }))
     assert.deepEqual([corrected.amount, corrected.typeVersion, corrected.name], [190, 1, 'Of a test'])
@@ -365,9 +368,9 @@ describe('a user’s own data', () => {
     }
     const since = new Date()
     const stored = await nurse.call('POST', data('event/fall'), fall)
-    const { id, createdAt, updatedAt, ...shown } = ok(stored, 201)
+    const { id, createdAt, updatedAt, ...fields } = ok(stored, 201)
     assert.equal(stored.headers.get('location'), `/ehr/${patient.ehrId}/occurrence/${id}`)
-    assert.deepEqual(shown, {
+    assert.deepEqual(fields, {
       ...{ ...fall, timestamp: '2026-03-01T20:00:00.000Z', ehrId: patient.ehrId, eventType: 'fall' },
       ...{ version: 1, typeVersion: 1, name: 'Fall', severity: 'HIGH' },
     })

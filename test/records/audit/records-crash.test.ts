@@ -55,8 +55,8 @@ describe('records after a crash', function () {
     assert.ok(acknowledged.size > 0)
     for (const [id, version] of acknowledged) assert.ok((versions.get(id) ?? 0) >= version)
     const changes = await opened.db.collection<{ _id: string }>('history.changes').find().toArray()
-    const written = { action: { $in: ['create', 'update'] } }
-    const entries = await opened.db.collection<{ ids: string[] }>('audit.entries').find(written).toArray()
+    const writes = { action: { $in: ['create', 'update'] } }
+    const entries = await opened.db.collection<{ ids: string[] }>('audit.entries').find(writes).toArray()
     assert.deepEqual(tally(changes.map(({ _id }) => _id.split('/')[2])), versions)
     assert.deepEqual(tally(entries.flatMap(({ ids }) => ids)), versions)
     assert.equal((await verifyAudit(opened.db, KEY)).broken, null)

@@ -21,14 +21,14 @@ const numbered = (subscale: 'anxiety' | 'depression') => (_: unknown, i: number)
 describe('hads', () => {
   it('scores the vectors', function () {
     const vectors = corpus<Vectors>(this, 'vectors/scoring-vectors.json')
-    const complete = ({ anxiety, depression }: Expected) => ({
+    const withBands = ({ anxiety, depression }: Expected) => ({
       anxiety: { band: null, ...anxiety },
       depression: { band: null, ...depression },
     })
-    for (const { items, expect } of vectors.hadsScored) assert.deepEqual(hads(items), complete(expect))
+    for (const { items, expect } of vectors.hadsScored) assert.deepEqual(hads(items), withBands(expect))
     for (const { optionIndex, scored, expect } of vectors.hadsOptionIndex) {
       assert.deepEqual(hadsAnswers(optionIndex), scored)
-      assert.deepEqual(hads(scored), complete(expect))
+      assert.deepEqual(hads(scored), withBands(expect))
     }
   })
 

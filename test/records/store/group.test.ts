@@ -4,30 +4,30 @@ import { createGroups } from '../../../records/store/batching/group.ts'
 describe('records/group', () => {
   /** Groups whose writes end when the test says so. */
   function held(most: number) {
-    const written: number[][] = []
+    const batches: number[][] = []
     const ends: Array<(failure?: Error) => void> = []
     const groups = createGroups<number>(most, (items) => {
-      written.push(items)
+      batches.push(items)
       return new Promise((resolve, reject) => ends.push((failure) => (failure ? reject(failure) : resolve())))
     })
     const end = async (failure?: Error) => {
       ends.shift()?.(failure)
       await new Promise(setImmediate)
     }
-    return { groups, written, end }
+    return { groups, batches, end }
   }
 
   it('writes together what arrives at once, and while a write is under way, and answers each with its own group', async () => {
-    const { groups, written, end } = held(10)
+    const { groups, batches, end } = held(10)
     const done: string[] = []
     const add = (name: string, ...items: number[]) => groups.add(items).then(() => done.push(name))
     const all = [add('a', 1), add('b', 2)]
     await new Promise(setImmediate)
     all.push(add('c', 3, 4), add('d', 5))
-    assert.deepEqual(written, [[1, 2]])
+    assert.deepEqual(batches, [[1, 2]])
     await end()
     assert.deepEqual(
-      [written, done],
+      [batches, done],
       [
         [
           [1, 2],
@@ -42,7 +42,7 @@ describe('records/group', () => {
   })
 
   it('fails those whose group failed, and goes on with the next', async () => {
-    const { groups, written, end } = held(1)
+    const { groups, batches, end } = held(1)
     const first = assert.rejects(groups.add([1]), /away/)
     const second = groups.add([2])
     await new Promise(setImmediate)
@@ -50,7 +50,7 @@ describe('records/group', () => {
     await first
     await end()
     await second
-    assert.deepEqual(written, [[1], [2]])
+    assert.deepEqual(batches, [[1], [2]])
   })
 
   it('is idle when everything is written', async () => {

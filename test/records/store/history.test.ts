@@ -25,7 +25,7 @@ describe('records/history', () => {
   })
 
   /** A note at version 4: its text goes from one to four. */
-  async function written(ehrId = 'e') {
+  async function newHistory(ehrId = 'e') {
     const { notes } = opened
     const { id } = await notes.create(author, { ehrId, text: 'one', dueDate: '2026-03-01' }, permissions)
     await notes.update(other, { id }, (now) => ({ ...now, text: 'two' }))
@@ -35,7 +35,7 @@ describe('records/history', () => {
   }
 
   it('tells who made which version when, what changed, and how the record was before', async () => {
-    const id = await written()
+    const id = await newHistory()
     const { items, next } = await opened.notes.history(author, { id }, { limit: 10 })
     assert.equal(next, null)
     assert.deepEqual(
@@ -58,7 +58,7 @@ describe('records/history', () => {
   })
 
   it('is paged, newest first', async () => {
-    const id = await written()
+    const id = await newHistory()
     const versions: number[] = []
     let cursor: string | undefined
     do {
@@ -70,7 +70,7 @@ describe('records/history', () => {
   })
 
   it('does not exist for a stranger, nor shows another record through a forged cursor', async () => {
-    const [id] = [await written(), await written()]
+    const [id] = [await newHistory(), await newHistory()]
     await assert.rejects(opened.notes.history(stranger, { id }, { limit: 1 }), is('NotFound'))
     for (const beyond of ['e/Note/zzzzzzzzzz/', 'Note/zzzzzzzzzz/', '\u{10ffff}', '~']) {
       const cursor = encodeCursor('history', { value: beyond, id: 'any' })
@@ -91,7 +91,7 @@ describe('records/history', () => {
   })
 
   it('restores a former version as a new one, as the rule allows', async () => {
-    const id = await written()
+    const id = await newHistory()
     const restored = await opened.notes.restore(author, { id }, 1, (now, former) => ({
       ...former,
       status: now.text,
@@ -105,7 +105,7 @@ describe('records/history', () => {
   })
 
   it('restores nothing that is not known, for nobody who may not, over no other version', async () => {
-    const id = await written()
+    const id = await newHistory()
     const former = <T>(_now: T, former: T) => former
     await assert.rejects(opened.notes.restore(author, { id }, 9, former), is('NotFound'))
     await assert.rejects(opened.notes.restore(stranger, { id }, 1, former), is('NotFound'))
@@ -116,8 +116,8 @@ describe('records/history', () => {
   })
 
   it('keeps what a removed record was, until its EHR is forgotten, with no other', async () => {
-    const id = await written('forgotten')
-    await written('forgotten-not')
+    const id = await newHistory('forgotten')
+    await newHistory('forgotten-not')
     const changes = opened.db.collection('history.changes')
     await opened.notes.remove(author, { id })
     const kept = await changes.findOne({ 'before._id': id, action: 'delete' })

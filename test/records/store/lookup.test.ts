@@ -8,13 +8,13 @@ interface One {
 }
 
 describe('a lookup', () => {
-  const asked: string[][] = []
+  const lookups: string[][] = []
   let now = 0
   let fails = false
   const lookup = createLookup<One>(
     ({ id }) => id,
     async (ids) => {
-      asked.push(ids)
+      lookups.push(ids)
       const at = ++now
       await setImmediate()
       if (fails) throw new Error('no database')
@@ -23,7 +23,7 @@ describe('a lookup', () => {
   )
 
   beforeEach(() => {
-    asked.length = 0
+    lookups.length = 0
     fails = false
   })
 
@@ -35,7 +35,7 @@ describe('a lookup', () => {
       found.map((one) => one?.id),
       ['a', 'b', 'c', 'b', undefined],
     )
-    assert.deepEqual(asked, [['a'], ['b', 'c', 'none']])
+    assert.deepEqual(lookups, [['a'], ['b', 'c', 'none']])
   })
 
   it('is never answered from an earlier time', async () => {
@@ -60,7 +60,7 @@ describe('a lookup', () => {
       ids,
     )
     assert.deepEqual(
-      asked.map(({ length }) => length),
+      lookups.map(({ length }) => length),
       [200, 200, 51],
     )
   })

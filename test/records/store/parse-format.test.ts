@@ -102,8 +102,8 @@ describe('records/parse-format', () => {
   })
 
   it('shows no field that the schema does not know', () => {
-    const shown = format.fromStored({ ...throughDatabase({ name: 'n' }), secret: 1, _hashed_password: 'x' })
-    assert.deepEqual(Object.keys(shown).sort(), ['createdAt', 'id', 'name', 'updatedAt', 'version'])
+    const record = format.fromStored({ ...throughDatabase({ name: 'n' }), secret: 1, _hashed_password: 'x' })
+    assert.deepEqual(Object.keys(record).sort(), ['createdAt', 'id', 'name', 'updatedAt', 'version'])
   })
 
   it('names the field of a time that its format allows and that does not exist', () => {

@@ -9,7 +9,7 @@ import { eachItem, type Step } from '../../values/steps.ts'
 import { integer, isObject } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
 import { splitPipeline } from './pipeline-head.ts'
-import { wholes } from './reads.ts'
+import { rowsOf } from './reads.ts'
 
 const explainable = 'find aggregate count distinct update delete findAndModify findandmodify'.split(' ')
 
@@ -68,9 +68,9 @@ export const explainCommand = async (
   if (verbosity === 'queryPlanner') return { queryPlanner, ok: 1 }
   const examined: Examined = { keys: 0, documents: 0 }
   let nReturned = 0
-  const whole = wholes(prepared, undefined)
+  const rowOf = rowsOf(prepared, undefined)
   const found: Iterable<Step<unknown>> = reader
-    ? coveredRows(context.view, collection, query, { ...prepared, reader, whole }, examined)
+    ? coveredRows(context.view, collection, query, { ...prepared, reader, rowOf }, examined)
     : find(context.view, collection, query, prepared, examined)
   await eachItem(found, context.pace, (one) => {
     nReturned += reader ? headOf(one as Run).count : 1

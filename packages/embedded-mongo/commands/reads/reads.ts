@@ -45,7 +45,7 @@ const findCommand: Command = {
     const query = queryOf(context, command.filter)
     const options = projectionOptions(context, collection, query)
     const project = projection(command.projection, options)
-    const asked =
+    const batchSize =
       command.batchSize === undefined ? FIRST_BATCH : integer(command.batchSize, 'batchSize', FIRST_BATCH)
     const prepared = collection && prepare(collection, query)
     const reader = prepared && coverOf(prepared.plan, command.projection)
@@ -53,19 +53,19 @@ const findCommand: Command = {
       ? coveredRows(view, collection as Collection, query, {
           ...prepared,
           reader,
-          whole: wholes(prepared, project),
+          rowOf: rowsOf(prepared, project),
         })
       : encoded(find(view, collection, query, prepared), project)
     const source = { ns, documents, pace, owner, gone: goneCheck(context, collection) }
     // A batch that takes all of the limit asks for one more, and so learns that nothing is left to open a cursor for.
     const { limit = 0 } = query
-    const size = limit > 0 && asked >= limit ? limit + 1 : asked
+    const size = limit > 0 && batchSize >= limit ? limit + 1 : batchSize
     return cursorReply(await engine.cursors.start(source, size, truthy(command.singleBatch)), 'firstBatch')
   },
 }
 
 /** What is answered of a document that its key does not tell. */
-export const wholes =
+export const rowsOf =
   ({ test }: Prepared, project: Projecting = ({ bytes }) => bytes) =>
   (match: Match): Buffer | undefined =>
     test(match.document) ? project(match) : undefined
@@ -76,10 +76,10 @@ type Projecting = (match: Match) => Buffer
 const projection = (spec: unknown, options: ProjectionOptions): Projecting | undefined => {
   const project = compileProjection(spec, options)
   if (!project) return undefined
-  const whole = wholeFields(spec)
-  if (!whole) return ({ document }) => encode(project(document))
-  const names = whole.names.map((name) => Buffer.from(name))
-  return ({ bytes }) => keepFields(bytes, names, whole.dropped)
+  const kept = wholeFields(spec)
+  if (!kept) return ({ document }) => encode(project(document))
+  const names = kept.names.map((name) => Buffer.from(name))
+  return ({ bytes }) => keepFields(bytes, names, kept.dropped)
 }
 
 export function* encoded(

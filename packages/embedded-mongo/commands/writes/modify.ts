@@ -42,13 +42,19 @@ export const store = (
   original?: Buffer,
 ): Document => {
   const first = Object.keys(document)[0] === '_id'
-  const complete = first
+  const identified = first
     ? document
     : { _id: Object.hasOwn(document, '_id') ? document._id : new ObjectId(), ...document }
-  const bytes = first && original ? original : encode(complete)
-  checkDocument(complete, bytes)
-  insertRecord(view, collection, context.engine.ids.next(context.engine.storage, collection), complete, bytes)
-  return complete
+  const bytes = first && original ? original : encode(identified)
+  checkDocument(identified, bytes)
+  insertRecord(
+    view,
+    collection,
+    context.engine.ids.next(context.engine.storage, collection),
+    identified,
+    bytes,
+  )
+  return identified
 }
 
 interface Update {

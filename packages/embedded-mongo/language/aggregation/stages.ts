@@ -60,7 +60,7 @@ const sort: MakeStage = (body, { collation, pace }) => {
 }
 
 /** A whole number of 64 bits. */
-const whole = (value: unknown, name: string, code: number): number => {
+const integerOf = (value: unknown, name: string, code: number): number => {
   const number = isNumeric(value) ? toNumber(value) : Number.NaN
   return Number.isInteger(number) && BigInt.asIntN(64, toBigInt(value)) === toBigInt(value)
     ? number
@@ -68,13 +68,13 @@ const whole = (value: unknown, name: string, code: number): number => {
 }
 
 export const limitOf = (value: unknown): number => {
-  const most = whole(value, '$limit', 5107201)
+  const most = integerOf(value, '$limit', 5107201)
   if (most < 0) fail(5107201, 'invalid argument to $limit stage: Expected a non-negative number')
   return most > 0 ? most : fail(15958, 'the limit must be positive')
 }
 
 export const skipOf = (value: unknown): number => {
-  const count = whole(value, '$skip', 5107200)
+  const count = integerOf(value, '$skip', 5107200)
   return count >= 0 ? count : fail(5107200, 'invalid argument to $skip stage: Expected a non-negative number')
 }
 

@@ -123,9 +123,9 @@ const build = (digits: bigint, exponent: number, negativeZero: boolean): Decimal
 const roundHalfEven = (digits: bigint, places: number): bigint => {
   if (places > 7000) return 0n
   const unit = 10n ** BigInt(places)
-  const [whole, rest] = [digits / unit, digits % unit]
+  const [quotient, rest] = [digits / unit, digits % unit]
   const twice = rest * 2n
-  return twice > unit || (twice === unit && whole % 2n === 1n) ? whole + 1n : whole
+  return twice > unit || (twice === unit && quotient % 2n === 1n) ? quotient + 1n : quotient
 }
 
 /** @returns undefined when the divisor is zero */
@@ -135,11 +135,11 @@ export const divideDecimals = (a: unknown, b: unknown): Decimal128 | undefined =
   if (!x || !y) return Decimal128.fromString(String(toNumber(a) / toNumber(b)))
   const extra = Math.max(0, String(y.digits).length - String(x.digits).length + MOST_DIGITS + 3)
   const dividend = x.digits * 10n ** BigInt(extra)
-  const [whole, rest] = [dividend / y.digits, dividend % y.digits]
+  const [quotient, rest] = [dividend / y.digits, dividend % y.digits]
   const ideal = x.exponent - y.exponent
-  if (rest === 0n) return trimmed(whole, ideal - extra, ideal, x.negative !== y.negative)
+  if (rest === 0n) return trimmed(quotient, ideal - extra, ideal, x.negative !== y.negative)
   // A digit that says that something was left over decides ties.
-  return build(whole * 10n + (x.negative === y.negative ? 1n : -1n), ideal - extra - 1, false)
+  return build(quotient * 10n + (x.negative === y.negative ? 1n : -1n), ideal - extra - 1, false)
 }
 
 const trimmed = (digits: bigint, exponent: number, ideal: number, negative: boolean): Decimal128 => {

@@ -100,7 +100,7 @@ interface Scope extends MatchOptions {
 const any: Reach = (test) => (values) =>
   values.some((value) => test(value) || (Array.isArray(value) && value.some(test)))
 
-const whole: Reach = (test) => (values) => values.some(test)
+const anyValue: Reach = (test) => (values) => values.some(test)
 
 const not =
   (test: FieldPredicate): FieldPredicate =>
@@ -188,14 +188,14 @@ const operators: Record<string, Operator> = {
   $elemMatch: (operand, options) => {
     if (!isObject(operand)) return fail(2, '$elemMatch needs an Object')
     const test = elementTest(operand, options)
-    return whole((value) => Array.isArray(value) && value.some(test))
+    return anyValue((value) => Array.isArray(value) && value.some(test))
   },
   $size: (operand) => {
     const size = toNumber(operand)
     if (!isNumeric(operand) || !Number.isInteger(size)) fail(2, '$size must be a whole number')
     if (size < 0) fail(2, '$size may not be negative')
     if (size >= 2 ** 31) fail(2, '$size must fit into 32 bits')
-    return whole((value) => Array.isArray(value) && value.length === size)
+    return anyValue((value) => Array.isArray(value) && value.length === size)
   },
   $mod: (operand, { reach }) => {
     if (!Array.isArray(operand) || operand.length !== 2 || !operand.every(isFiniteNumber))
@@ -267,7 +267,7 @@ const has = (sorted: unknown[], value: unknown, collation?: Collation): boolean 
 export const elementTest = (criteria: Document, options: MatchOptions): Predicate => {
   if ('$expr' in criteria) fail(2, '$expr can only be applied to the top-level document')
   if (isOperators(criteria) && !/^\$(and|or|nor)$/.test(Object.keys(criteria)[0] as string)) {
-    const test = valueTest(criteria, { ...options, reach: whole })
+    const test = valueTest(criteria, { ...options, reach: anyValue })
     return (element) => test([element])
   }
   const test = compileFilter(criteria, options)

@@ -102,16 +102,16 @@ export const wholeFields = (spec: unknown): WholeFields | undefined => {
 
 /** The fields that are asked for, under their own names or others. undefined: it does more than that. */
 export const plainFields = (spec: unknown): { name: string; from: string }[] | undefined => {
-  const whole = wholeFields(spec)
-  if (whole) return whole.dropped ? undefined : whole.names.map((name) => ({ name, from: name }))
+  const kept = wholeFields(spec)
+  if (kept) return kept.dropped ? undefined : kept.names.map((name) => ({ name, from: name }))
   if (!isObject(spec)) return undefined
   const { _id: id, ...others } = spec
-  const asked = Object.entries(others)
+  const requested = Object.entries(others)
   const isRenamed = ([name, from]: [string, unknown]) =>
     !name.includes('.') && typeof from === 'string' && /^\$[^$]/.test(from)
   const isWithoutId = (typeof id === 'boolean' || isNumeric(id)) && !truthy(id)
-  if (!isWithoutId || !asked.every(isRenamed)) return undefined
-  return asked.map(([name, from]) => ({ name, from: (from as string).slice(1) }))
+  if (!isWithoutId || !requested.every(isRenamed)) return undefined
+  return requested.map(([name, from]) => ({ name, from: (from as string).slice(1) }))
 }
 
 /** Computes fields and leaves the others as they are. */

@@ -123,8 +123,8 @@ export const encodeStart = (
 
 /** The bytes that every text beginning with `prefix` has first. */
 export const textPrefix = (prefix: string, descending: boolean): Buffer => {
-  const whole = components([prefix], [descending])
-  return whole.subarray(0, Math.min(whole.length - 2, KEPT))
+  const key = components([prefix], [descending])
+  return key.subarray(0, Math.min(key.length - 2, KEPT))
 }
 
 /** The smallest bytes above everything that starts with `prefix`. */

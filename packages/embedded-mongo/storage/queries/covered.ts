@@ -33,13 +33,13 @@ export const coverOf = (plan: Plan, projection: unknown): KeyReader | undefined 
 
 /**
  * What a find answers from keys.
- * @param whole what it answers of a document whose key does not tell; undefined: nothing
+ * @param rowOf what it answers of a document whose key does not tell; undefined: nothing
  */
 export function* coveredRows(
   view: View,
   collection: Collection,
   { skip = 0, limit = 0, pace = new Pace() }: Query,
-  { plan, reader, whole }: { plan: Plan; reader: KeyReader; whole(record: Match): Buffer | undefined },
+  { plan, reader, rowOf }: { plan: Plan; reader: KeyReader; rowOf(record: Match): Buffer | undefined },
   examined: Examined = { keys: 0, documents: 0 },
 ): Iterable<Step<Run>> {
   const index = plan.index as Index
@@ -58,7 +58,7 @@ export function* coveredRows(
     yield* reader.take()
     if (untold) {
       examined.documents++
-      const row = wholeOf(view, collection, untold, whole)
+      const row = wholeOf(view, collection, untold, rowOf)
       untold = undefined
       if (row && ++found > skip) yield row
     }
@@ -71,8 +71,8 @@ const wholeOf = (
   view: View,
   collection: Collection,
   id: Buffer,
-  whole: (record: Match) => Buffer | undefined,
+  rowOf: (record: Match) => Buffer | undefined,
 ): Buffer | undefined => {
   const bytes = readRecord(view, collection, id)
-  return bytes && whole({ id, bytes, document: decode(bytes) })
+  return bytes && rowOf({ id, bytes, document: decode(bytes) })
 }

@@ -126,18 +126,18 @@ const consider = (
   const partial = index.spec.partialFilterExpression
   if (!hinted && partial && !implies(demands, partial, question.collation)) return undefined
   const fit = fitFields(index, question, demands)
-  const complete = index.sparse ? fit.excludesNull : true
-  if (!hinted && !complete) return undefined
+  const holdsAll = index.sparse ? fit.excludesNull : true
+  if (!hinted && !holdsAll) return undefined
   const several = fit.points.length > 1
   const merges = several && question.sort.length > 0 && fit.points.length <= MOST_MERGED
   const direction = !several || merges ? order(index, fit, question) : undefined
   const ordered = question.sort.length === 0 || direction !== undefined
   if (fit.score === 0 && !hinted && !(direction && question.sort.length > 0)) return undefined
-  const whole = index.unique && fit.equalities === index.fields.length
+  const isPoint = index.unique && fit.equalities === index.fields.length
   const makePlan = (): Plan => {
     const bounds = boundsOf(index, fit)
-    const complete = index.unique && fit.points[0]?.length === index.fields.length
-    const exact = complete && bounds.every(({ low }) => low.length < CERTAINLY_UNCUT)
+    const namesAll = index.unique && fit.points[0]?.length === index.fields.length
+    const exact = namesAll && bounds.every(({ low }) => low.length < CERTAINLY_UNCUT)
     const covered = coversFilter(index, question, demands, fit)
     const nulls = covered ? fit.points.filter((row) => row.some(isNullish)) : []
     const doubtful = boundsOf(index, { ...fit, points: nulls })
@@ -146,7 +146,7 @@ const consider = (
     return { index, bounds, exact, reverse: direction === 'reverse', ordered, ...rest }
   }
   const sorts = direction && question.sort.length > 0 ? 2 : 0
-  return { plan: makePlan, score: fit.score + (whole ? 100 : 0) + sorts }
+  return { plan: makePlan, score: fit.score + (isPoint ? 100 : 0) + sorts }
 }
 
 interface Fit {

@@ -185,9 +185,9 @@ const STRIDE = 1024
 export function* eachKey(view: View, index: Index, plan: Ranges, visitor: Visitor): Iterable<void> {
   const { bounds, reverse } = plan
   if (plan.merged) {
-    let shown = 0
+    let visited = 0
     for (const { key } of entriesIn(view, index, plan))
-      if (!visitor(key, 0, key.length) || ++shown % STRIDE === 0) yield
+      if (!visitor(key, 0, key.length) || ++visited % STRIDE === 0) yield
     return yield
   }
   for (let { low, high } of reverse ? [...bounds].reverse() : bounds) {

@@ -115,15 +115,15 @@ const fillDisk = async (disk: string): Promise<void> => {
   let client = new MongoClient(engine.uri)
   let things = client.db('test').collection('things')
   const text = 'x'.repeat(20_000)
-  let written = 0
+  let bytes = 0
   await assert.rejects(
     async () => {
-      for (;;) await things.insertOne({ _id: written++ as never, text })
+      for (;;) await things.insertOne({ _id: bytes++ as never, text })
     },
     { code: 14031 },
   )
   const kept = await things.countDocuments({ _id: { $gte: 0 as never } })
-  assert.equal(kept, written - 1)
+  assert.equal(kept, bytes - 1)
   const more = Array.from({ length: 200 }, () => ({ text }))
   await assert.rejects(things.insertMany(more), { code: 14031 })
   await client.close()

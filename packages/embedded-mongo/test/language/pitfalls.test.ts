@@ -104,10 +104,10 @@ describe('pitfalls', () => {
       { $inc: { i: 1, l: 1, x: Decimal128.fromString('0.2'), d: 1, fresh: 7 }, $mul: { none: 3 } },
     )
     const raw = (await things.findOne({}, { promoteValues: false })) as Document
-    const shown = Object.fromEntries(
+    const types = Object.fromEntries(
       Object.entries(raw).map(([key, value]) => [key, `${value._bsontype} ${value}`]),
     )
-    assert.deepEqual(shown, {
+    assert.deepEqual(types, {
       _id: 'Int32 1',
       i: 'Long 2147483648',
       l: 'Long 9007199254740994',

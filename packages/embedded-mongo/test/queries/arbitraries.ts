@@ -239,14 +239,14 @@ const any = fc.record({
 export const query: fc.Arbitrary<Query> = fc
   .record({
     kind: fc.constantFrom('find', 'find', 'find', 'find', 'count', 'distinct', 'sorted', 'grouped'),
-    asked: fc.oneof(sometimes(2, any), sometimes(1, suited)),
+    query: fc.oneof(sometimes(2, any), sometimes(1, suited)),
     path,
     skip: fc.constantFrom(0, 0, 0, 2),
     limit: fc.constantFrom(0, 0, 1, 5),
     projection,
     collation: fc.constantFrom(undefined, undefined, undefined, { locale: 'en', strength: 2 }),
   })
-  .map(({ asked, projection, collation, ...rest }) => ({
+  .map(({ query: asked, projection, collation, ...rest }) => ({
     ...rest,
     filter: asked.filter,
     ...(asked.sort && { sort: asked.sort }),

@@ -132,7 +132,7 @@ describe('indexes', () => {
       { who: 'c', at },
     ])
     const projection = { _id: 0, at: 1, n: 1 }
-    const asked = async (filter: Document, wanted: Document = projection) => {
+    const planOf = async (filter: Document, wanted: Document = projection) => {
       const cursor = things.find(filter, { projection: wanted })
       const { queryPlanner, executionStats } = await cursor.explain()
       return [queryPlanner.winningPlan.stage, executionStats.totalDocsExamined, await cursor.toArray()]
@@ -142,31 +142,31 @@ describe('indexes', () => {
       { at: new Date(0), n: -2.5 },
       { at: new Date(-1), n: 2 ** 40 },
     ]
-    assert.deepEqual(await asked({ who: 'a' }), ['PROJECTION_COVERED', 0, newest])
-    assert.deepEqual(await asked({ who: 'a', at: { $gte: at } }), [
+    assert.deepEqual(await planOf({ who: 'a' }), ['PROJECTION_COVERED', 0, newest])
+    assert.deepEqual(await planOf({ who: 'a', at: { $gte: at } }), [
       'PROJECTION_COVERED',
       0,
       newest.slice(0, 1),
     ])
-    assert.deepEqual(await asked({ who: { $in: ['a', 'b'] } }), [
+    assert.deepEqual(await planOf({ who: { $in: ['a', 'b'] } }), [
       'PROJECTION_COVERED',
       0,
       [...newest, { at, n: 3 }],
     ])
-    assert.deepEqual(await asked({ who: 'c' }), ['PROJECTION_COVERED', 1, [{ at }]])
+    assert.deepEqual(await planOf({ who: 'c' }), ['PROJECTION_COVERED', 1, [{ at }]])
     const renamed = { _id: 0, t: '$at', v: '$n' }
     const newestRenamed = newest.map((one) => ({ t: one.at, v: one.n }))
-    assert.deepEqual(await asked({ who: 'a' }, renamed), ['PROJECTION_COVERED', 0, newestRenamed])
-    assert.deepEqual(await asked({ who: 'c' }, renamed), ['PROJECTION_COVERED', 1, [{ t: at }]])
-    assert.deepEqual((await asked({ who: 'a' }, { _id: 0, v: '$n', t: '$at' }))[0], 'FETCH')
-    assert.deepEqual((await asked({ who: 'a' }, { _id: 0, t: { $toLong: '$at' } }))[0], 'FETCH')
-    assert.deepEqual((await asked({ who: 'a' }, { _id: 0, name: 1 }))[0], 'FETCH')
-    assert.deepEqual((await asked({ who: 'a' }, { at: 1 }))[0], 'FETCH')
+    assert.deepEqual(await planOf({ who: 'a' }, renamed), ['PROJECTION_COVERED', 0, newestRenamed])
+    assert.deepEqual(await planOf({ who: 'c' }, renamed), ['PROJECTION_COVERED', 1, [{ t: at }]])
+    assert.deepEqual((await planOf({ who: 'a' }, { _id: 0, v: '$n', t: '$at' }))[0], 'FETCH')
+    assert.deepEqual((await planOf({ who: 'a' }, { _id: 0, t: { $toLong: '$at' } }))[0], 'FETCH')
+    assert.deepEqual((await planOf({ who: 'a' }, { _id: 0, name: 1 }))[0], 'FETCH')
+    assert.deepEqual((await planOf({ who: 'a' }, { at: 1 }))[0], 'FETCH')
     await things.insertOne({ who: 'a', at, n: new Double(7) })
     await engine.restart()
     things = engine.db.collection('things')
     const exact = await things.find({ who: 'a', n: 7 }, { projection, promoteValues: false }).toArray()
-    assert.deepEqual([(await asked({ who: 'a' }))[0], exact[0]?.n], ['FETCH', new Double(7)])
+    assert.deepEqual([(await planOf({ who: 'a' }))[0], exact[0]?.n], ['FETCH', new Double(7)])
   })
 
   it('covered: thousands of keys, from either end, in part, and within a transaction', async () => {

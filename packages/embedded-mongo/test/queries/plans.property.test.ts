@@ -144,8 +144,8 @@ function demandsValue(condition: unknown): boolean {
 }
 
 /** What the server answers, in a form that two plans must agree on; a sort by two arrays is refused by all. */
-async function answer(...asked: Parameters<typeof found>): Promise<string[]> {
-  return found(...asked).catch((error) => {
+async function answer(...query: Parameters<typeof found>): Promise<string[]> {
+  return found(...query).catch((error) => {
     if (!/parallel arrays/.test(String(error))) throw error
     return ['refused']
   })

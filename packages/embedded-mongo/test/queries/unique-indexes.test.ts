@@ -42,13 +42,13 @@ describe('unique indexes', () => {
       [new Date(0), 'new Date(0)'],
       [{ a: [1, 'b'] }, '{ a: [ 1, "b" ] }'],
     ]
-    for (const [value, shown] of values)
-      it(`of ${shown}`, async () => {
+    for (const [value, visible] of values)
+      it(`of ${visible}`, async () => {
         await things.createIndex({ a: 1, 'b.c': -1 }, { unique: true })
         const error = await rejected({ a: value, b: { c: 1 } })
         assert.equal(
           error.message,
-          `E11000 duplicate key error collection: test.things index: a_1_b.c_-1 dup key: { a: ${shown}, b.c: 1 }`,
+          `E11000 duplicate key error collection: test.things index: a_1_b.c_-1 dup key: { a: ${visible}, b.c: 1 }`,
         )
         assert.deepEqual(error.keyPattern, { a: 1, 'b.c': -1 })
         assert.deepEqual(error.keyValue, { a: value, 'b.c': 1 })

@@ -31,18 +31,18 @@ export const isVersion = (rmType: string): boolean => rmType === 'VERSION' || rm
 export function patternsOf(from: Containment): Patterns {
   const variables = new Map<string, number>()
   let slots = 0
-  const compile = (part: Containment, allVersions: boolean): Pattern => {
-    if (part.kind !== 'class')
-      return { kind: part.kind, terms: part.terms.map((term) => compile(term, allVersions)) }
+  const compile = (containment: Containment, allVersions: boolean): Pattern => {
+    if (containment.kind !== 'class')
+      return { kind: containment.kind, terms: containment.terms.map((term) => compile(term, allVersions)) }
     const slot = slots++
-    if (part.variable !== undefined) variables.set(part.variable, slot)
-    const all = allVersions || part.versions === 'all'
-    const { contains } = part
+    if (containment.variable !== undefined) variables.set(containment.variable, slot)
+    const all = allVersions || containment.versions === 'all'
+    const { contains } = containment
     const inner = contains && compile(contains.what, all)
     return {
       kind: 'class',
       slot,
-      accepts: acceptingNode(part, all),
+      accepts: acceptingNode(containment, all),
       inner,
       negated: contains?.negated ?? false,
     }

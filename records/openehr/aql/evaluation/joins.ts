@@ -62,10 +62,10 @@ export class Joins {
     const rest: PathStep[] = []
     if (predicate) last = this.#known.get(keyOf(undefined, slot, undefined, predicate))
     const accepts = predicate && last === undefined ? accepting(predicate) : undefined
-    for (const part of parts) {
-      const key = keyOf(last, slot, part.attribute, part.predicate)
+    for (const step of parts) {
+      const key = keyOf(last, slot, step.attribute, step.predicate)
       const known = rest.length === 0 && !accepts ? this.#known.get(key) : undefined
-      if (known === undefined) rest.push(part)
+      if (known === undefined) rest.push(step)
       else last = known
     }
     const { of, needs } = this.#getter(slot, last)

@@ -35,7 +35,7 @@ export function searchOf(
 ): Search {
   const of = ehrIds && { ehrId: ehrIds.length === 1 ? ehrIds[0] : { $in: [...ehrIds] } }
   const parts = [of, candidates, facts, permitted('_rperm', caller)].filter(
-    (part): part is Filter => part !== undefined && Object.keys(part).length > 0,
+    (filter): filter is Filter => filter !== undefined && Object.keys(filter).length > 0,
   )
   const filter = parts.length > 1 ? { $and: parts } : (parts[0] ?? {})
   if (demands(candidates, '_id')) return { index: '_id', filter }

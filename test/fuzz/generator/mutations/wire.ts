@@ -180,8 +180,8 @@ const withHeaders = (ask: Ask, more: Headers): Ask => ({
 function spoilPath(path: string, random: Random): string {
   const parts = path.split('/')
   const at = random.int(1, parts.length - 1)
-  const whole = [`/${path}`, `${path}/`, path.toUpperCase(), `${path}%20`, `/.${path}`, `${path};a=b`]
-  if (random.chance(0.3)) return random.pick(whole)
+  const paths = [`/${path}`, `${path}/`, path.toUpperCase(), `${path}%20`, `/.${path}`, `${path};a=b`]
+  if (random.chance(0.3)) return random.pick(paths)
   return parts.map((part, i) => (i === at ? random.pick(segments) : part)).join('/')
 }
 

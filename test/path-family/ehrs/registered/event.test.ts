@@ -38,8 +38,8 @@ describe('events', () => {
     const { id, ...rest } = ok(created, 201)
     assert.deepEqual(rest, { ...event, carePlanId: planId, ehrId: patient.ehrId, version: 1 })
     assert.equal(created.headers.get('location'), `${path}/${id}`)
-    const shown = await patient.call('GET', `${path}/${id}`)
-    assert.deepEqual([ok(shown), shown.etag], [created.body, '"1"'])
+    const answer = await patient.call('GET', `${path}/${id}`)
+    assert.deepEqual([ok(answer), answer.etag], [created.body, '"1"'])
     const { type, title } = event
     const small = ok(
       await patient.call('POST', path, { type, title, start: '2026-03-01T10:30:00+02:00' }),

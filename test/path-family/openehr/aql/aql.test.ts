@@ -113,8 +113,8 @@ describe('AQL', () => {
     assert.match(entries[1].asked, /^aql: SELECT COUNT \( DISTINCT e/)
     ok(await other.call('DELETE', `/med/ehr/${other.ehrId}`), 204)
     assert.deepEqual(await rowsOf(analyst, both, { query_parameters }), [[1]])
-    const told: { asked: string }[] = ok(await patient.call('GET', `/ehr/${patient.ehrId}/audit`)).items
-    assert.ok(!JSON.stringify(told.map(({ asked }) => asked)).includes('140'))
+    const told: { query: string }[] = ok(await patient.call('GET', `/ehr/${patient.ehrId}/audit`)).items
+    assert.ok(!JSON.stringify(told.map(({ query: asked }) => asked)).includes('140'))
   })
 
   it('reads former versions, deletions and the status of the EHR', async () => {
@@ -172,8 +172,8 @@ describe('the status of an EHR', () => {
     assert.equal(made.subjectId, 'family 55175056')
     const at = `/med/ehr/${made.id}/status`
     const first = await person.call('GET', at)
-    const { uid, ...shown } = ok(first)
-    assert.deepEqual([shown, first.etag], [status({ subject }), '"1"'])
+    const { uid, ...fields } = ok(first)
+    assert.deepEqual([fields, first.etag], [status({ subject }), '"1"'])
     const next = await person.call('PUT', at, status({ is_queryable: false }), { 'if-match': '"1"' })
     assert.equal(ok(next).uid.value, uid.value.replace(/1$/, '2'))
     refused(await person.call('PUT', at, status(), { 'if-match': '"1"' }), 412, 'precondition-failed')

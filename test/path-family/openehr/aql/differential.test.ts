@@ -205,15 +205,15 @@ const query = fc
     const holder = `EHR e ${not === 0 ? 'NOT ' : ''}CONTAINS ${numbered}`
     const source = isEhr || numbered.startsWith('(') ? holder : numbered
     let picked = 0
-    const filled = (part: string) =>
-      part
+    const filled = (template: string) =>
+      template
         .replaceAll('$', () => `v${(picks[picked++ % picks.length] as number) % variables}`)
         .replaceAll('%/ehr_id', source === holder ? 'e/ehr_id' : 'v0/uid')
     return `SELECT ${filled(columns.join(', '))} FROM ${source}${where === null ? '' : ` WHERE ${filled(where)}`}`
   })
 
 /** What the facts of compositions tell: numbers and times where they stand in an archetype. */
-const asked = fc
+const questions = fc
   .record({
     type: fc.constantFrom('OBSERVATION', 'EVALUATION'),
     name: fc.constantFrom(...ARCHETYPES),
@@ -333,7 +333,7 @@ describe('AQL, planned and plainly evaluated', () => {
     await fc.assert(fc.asyncProperty(query, same), { numRuns, ...seeded })
     assert.ok(found > numRuns / 20, `${found} queries have found something`)
     found = 0
-    await fc.assert(fc.asyncProperty(asked, same), { numRuns, ...seeded })
+    await fc.assert(fc.asyncProperty(questions, same), { numRuns, ...seeded })
     assert.ok(found > numRuns / 20, `${found} queries of facts have found something`)
   })
 

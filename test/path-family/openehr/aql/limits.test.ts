@@ -49,7 +49,7 @@ describe('the limits of AQL', () => {
     }
     try {
       const controller = new AbortController()
-      const asked = fetch(`${service.url}/med/aql`, {
+      const answer = fetch(`${service.url}/med/aql`, {
         method: 'POST',
         body: JSON.stringify(endless),
         headers: { authorization: `Bearer ${patient.authToken}`, 'content-type': 'application/json' },
@@ -58,7 +58,7 @@ describe('the limits of AQL', () => {
       await until(() => turns > 2)
       assert.equal(ended, undefined)
       controller.abort()
-      await assert.rejects(asked, { name: 'AbortError' })
+      await assert.rejects(answer, { name: 'AbortError' })
       await until(() => ended !== undefined)
       // In 30 s it would have given way 1,500 times.
       assert.ok(turns < 750, `${turns} turns`)

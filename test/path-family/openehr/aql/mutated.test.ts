@@ -80,11 +80,11 @@ const changed = (text: fc.Arbitrary<string>): fc.Arbitrary<string> =>
         maxLength: 4,
       }),
     )
-    .map(([whole, edits]) =>
+    .map(([query, edits]) =>
       edits.reduce((now, [from, length, piece]) => {
         const at = from % (now.length + 1)
         return `${now.slice(0, at)} ${piece} ${now.slice(at + length)}`
-      }, whole),
+      }, query),
     )
 
 describe('mutated', () => {

@@ -34,8 +34,8 @@ export function plainRows({ from, where, columns }: Query, ehrs: readonly PlainE
     ...pathsOf(where),
   ]
   return ehrs.flatMap((ehr) => {
-    const whole = { _type: 'ROOT', members: [{ ...ehr.object, '': ehr.roots }] } as unknown as RmObject
-    return ways(from, whole).flatMap((bound) =>
+    const root = { _type: 'ROOT', members: [{ ...ehr.object, '': ehr.roots }] } as unknown as RmObject
+    return ways(from, root).flatMap((bound) =>
       steps(paths, named(bound))
         .filter((row) => where === undefined || truth(where, row, named(bound)) === true)
         .map((row) =>

@@ -88,7 +88,7 @@ export class World {
   }
 
   filled(text: string): string {
-    return text.replace(/\{\{([^}]*)\}\}/g, (whole, name) => this.names.get(name) ?? whole)
+    return text.replace(/\{\{([^}]*)\}\}/g, (placeholder, name) => this.names.get(name) ?? placeholder)
   }
 
   /** The rows of a query, evaluated on whole EHRs. */

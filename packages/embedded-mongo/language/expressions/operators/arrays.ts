@@ -64,12 +64,12 @@ const $indexOfArray = of(2, 4, (values, { collation }, name) => {
 })
 
 const $range = of(2, 3, ([start, end, step], _, name) => {
-  const whole = (value: unknown, type: number, integral: number): number => {
+  const integerOf = (value: unknown, type: number, integral: number): number => {
     if (!isNumeric(value)) fail(type, `${name} requires numeric arguments, found ${typeName(value)}`)
     return int32(value) ?? fail(integral, `${name} requires arguments that fit into 32 bits`)
   }
-  const [from, to] = [whole(start, 34443, 34444), whole(end, 34445, 34446)]
-  const by = step === undefined ? 1 : whole(step, 34447, 34448)
+  const [from, to] = [integerOf(start, 34443, 34444), integerOf(end, 34445, 34446)]
+  const by = step === undefined ? 1 : integerOf(step, 34447, 34448)
   if (by === 0) fail(34449, `${name} requires a non-zero step value`)
   const count = Math.max(0, Math.ceil((to - from) / by))
   if (count > MOST_ELEMENTS) fail(146, `${name} would make more than ${MOST_ELEMENTS} elements`)
@@ -93,14 +93,14 @@ const $slice = of(2, 3, ([array, first, count], _, name) => {
   if (isNullish(array) || first === null || first === undefined || count === null) return null
   if (!Array.isArray(array))
     return fail(28724, `First argument to ${name} must be an array, but is of type: ${typeName(array)}`)
-  const whole = (value: unknown): number => {
+  const integerOf = (value: unknown): number => {
     if (!isNumeric(value))
       fail(28725, `Arguments to ${name} must be numeric, but one is of type: ${typeName(value)}`)
     return int32(value) ?? fail(28726, `Arguments to ${name} must be representable as 32-bit integers`)
   }
-  const at = whole(first)
+  const at = integerOf(first)
   if (count === undefined) return at < 0 ? array.slice(at) : array.slice(0, at)
-  const n = whole(count)
+  const n = integerOf(count)
   if (n <= 0) fail(28729, `Third argument to ${name} must be positive: ${n}`)
   const from = at < 0 ? Math.max(array.length + at, 0) : at
   return array.slice(from, from + n)

@@ -25,21 +25,21 @@ const overflow = (): never =>
   fail(241, 'Conversion would overflow target type in $convert with no onError value')
 
 const wholeOf = (value: unknown, bits: 32 | 64, to: string): Int32 | Long => {
-  let whole: bigint
-  if (typeof value === 'boolean') whole = value ? 1n : 0n
-  else if (value instanceof Date && bits === 64) whole = BigInt(value.getTime())
+  let integer: bigint
+  if (typeof value === 'boolean') integer = value ? 1n : 0n
+  else if (value instanceof Date && bits === 64) integer = BigInt(value.getTime())
   else if (typeof value === 'string')
-    whole = /^[+-]?\d+$/.test(value) ? BigInt(value) : broken(`'${to}' from text`)
-  else if (isDecimal(value)) whole = decimalWhole(value)
+    integer = /^[+-]?\d+$/.test(value) ? BigInt(value) : broken(`'${to}' from text`)
+  else if (isDecimal(value)) integer = decimalWhole(value)
   else if (isDouble(value)) {
     const number = toNumber(value)
     if (!Number.isFinite(number))
       fail(241, 'Attempt to convert NaN or infinity to an integer in $convert with no onError value')
-    whole = BigInt(Math.trunc(number))
-  } else if (isNumeric(value)) whole = toWhole(value)
+    integer = BigInt(Math.trunc(number))
+  } else if (isNumeric(value)) integer = toWhole(value)
   else return impossible(value, to)
-  if (BigInt.asIntN(bits, whole) !== whole) overflow()
-  return fitting(whole, bits === 64)
+  if (BigInt.asIntN(bits, integer) !== integer) overflow()
+  return fitting(integer, bits === 64)
 }
 
 const decimalWhole = (value: Decimal128): bigint => {

@@ -97,9 +97,9 @@ const numeric = (run: (value: unknown, name: string) => unknown, code = 28765): 
 const $abs = numeric((value) => {
   if (isDecimal(value)) return String(value).startsWith('-') ? negateDecimal(value) : value
   if (isDouble(value)) return new Double(Math.abs(toNumber(value)))
-  const whole = toWhole(value)
-  if (whole === -(2n ** 63n)) fail(28680, "can't take $abs of long long min")
-  return fitting(whole < 0n ? -whole : whole, isLong(value))
+  const integer = toWhole(value)
+  if (integer === -(2n ** 63n)) fail(28680, "can't take $abs of long long min")
+  return fitting(integer < 0n ? -integer : integer, isLong(value))
 })
 
 const wholeOf = (how: 'up' | 'down'): Operator =>

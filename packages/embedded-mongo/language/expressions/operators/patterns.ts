@@ -56,7 +56,7 @@ const compiled = (pattern: string, flags: string, name: string): Expression => {
   }
 }
 
-const shown = (text: string, { match, at, captures }: Found): Document => ({
+const matchDocument = (text: string, { match, at, captures }: Found): Document => ({
   match,
   idx: new Int32([...text.slice(0, at)].length),
   captures,
@@ -68,7 +68,7 @@ const findAll = (text: string, expression: Expression): Document[] => {
     tick()
     const found = expression.find(text, from)
     if (!found) break
-    all.push(shown(text, found))
+    all.push(matchDocument(text, found))
     // After an empty match it goes on behind the next character, which may be two units long.
     from = found.at + (found.match.length || ((text.codePointAt(found.at) ?? 0) > 0xffff ? 2 : 1))
   }
@@ -79,7 +79,7 @@ export const patterns: Record<string, Operator> = {
   $regexMatch: searching(false, (text, expression) => expression.test(text)),
   $regexFind: searching<Document | null>(null, (text, expression) => {
     const found = expression.find(text, 0)
-    return found ? shown(text, found) : null
+    return found ? matchDocument(text, found) : null
   }),
   $regexFindAll: searching<Document[]>([], findAll),
 }

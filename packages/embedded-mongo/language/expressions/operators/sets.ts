@@ -38,8 +38,8 @@ const $setEquals = of(2, many, (values, { collation }, name) => {
 
 const $setIsSubset = of(2, 2, ([a, b], { collation }, name) => {
   const part = array(a, 17046, name)
-  const whole = new ValueSet(array(b, 17042, name), collation)
-  return part.every((value) => whole.has(value))
+  const superset = new ValueSet(array(b, 17042, name), collation)
+  return part.every((value) => superset.has(value))
 })
 
 export const sets: Record<string, Operator> = {

@@ -65,11 +65,11 @@ const isContinuation = (byte: number | undefined): boolean => byte !== undefined
 
 const $substrCP = of(3, 3, ([value, start, length], _, name) => {
   const text = lenient(value)
-  const index = (given: unknown, type: number, whole: number, negative: number, what: string): number => {
+  const index = (given: unknown, type: number, integral: number, negative: number, what: string): number => {
     if (!isNumeric(given))
       fail(type, `${name}: ${what} must be a numeric type (is BSON type ${typeName(given)})`)
     const number =
-      int32(given) ?? fail(whole, `${name}: ${what} cannot be represented as a 32-bit integral value`)
+      int32(given) ?? fail(integral, `${name}: ${what} cannot be represented as a 32-bit integral value`)
     return number >= 0 ? number : fail(negative, `${name}: ${what} must be a nonnegative integer.`)
   }
   const from = index(start, 34450, 34451, 34455, 'starting index')

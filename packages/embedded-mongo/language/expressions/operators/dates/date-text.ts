@@ -104,8 +104,8 @@ const fields: Record<string, [pattern: string, field: keyof Parts]> = {
 /** Reads a text as a format says. @throws 241 */
 export const parseFormatted = (text: string, format: string, zone?: Zone): Date => {
   const taken: string[] = []
-  const source = format.replace(/%([\s\S])|[\\^$.*+?()[\]{}|]/g, (whole, letter) => {
-    if (letter === undefined) return `\\${whole}`
+  const source = format.replace(/%([\s\S])|[\\^$.*+?()[\]{}|]/g, (specifier, letter) => {
+    if (letter === undefined) return `\\${specifier}`
     if (letter === '%') return '%'
     taken.push(letter)
     if (letter === 'z') return '(Z|[+-]\\d{2}:?\\d{2})'
