@@ -42,12 +42,15 @@ export const operatorOf = (req: ParseRequest): Caller => ({
   unrestricted: true,
 })
 
+/** Without the others Parse Dashboard offers no page that shows objects; what they stand for is refused. */
+const needed = new Set(['read', 'addField', 'removeField', 'addClass', 'removeClass'])
+
 /** Tells an operator of what they can do and see only: to read, and the classes that are served. */
 export function narrowAnswer(res: Response, serves: Serves): void {
   beforeAnswer(res, async (body) => {
     const { features, results } = (body ?? {}) as { features?: Features; results?: { className: string }[] }
     for (const feature of Object.values(features ?? {}))
-      for (const name of Object.keys(feature)) feature[name] = name === 'read'
+      for (const name of Object.keys(feature)) feature[name] = needed.has(name)
     if (results) results.splice(0, results.length, ...results.filter(({ className }) => serves(className)))
   })
 }
