@@ -5,8 +5,9 @@ import { checkNamespace, describe } from '../storage/collections/catalog.ts'
 import { findIndex } from '../storage/queries/planner.ts'
 import { collationOf } from '../values/collation.ts'
 import { fail } from '../values/errors.ts'
-import { encode, isNullish, isObject, truthy } from '../values/values.ts'
+import { encode, isNullish, isNumeric, isObject, truthy } from '../values/values.ts'
 import { type Command, cursorReply, target } from './context.ts'
+import { batchSizeOf } from './index-commands.ts'
 
 const refusedOptions =
   'capped size max timeseries viewOn pipeline clusteredIndex validator expireAfterSeconds encryptedFields ' +
@@ -89,16 +90,18 @@ const collMod: Command = {
     if (!isObject(command.index))
       return fail(14, "BSON field 'collMod.index' is the wrong type, expected type 'object'")
     const { name, keyPattern, hidden, expireAfterSeconds } = command.index
+    if (hidden !== undefined && typeof hidden !== 'boolean' && !isNumeric(hidden))
+      fail(14, "BSON field 'collMod.index.hidden' is the wrong type, expected type 'bool'")
     await engine.changeDefinition(ns, (view, collection) => {
       const index =
         findIndex(collection, name ?? keyPattern) ??
         fail(27, `cannot find index ${name ?? JSON.stringify(keyPattern)} for ns ${ns}`)
       if (index.name === '_id_' && truthy(hidden)) fail(2, "can't hide _id index")
-      const changes = {
-        ...(!isNullish(hidden) && { hidden }),
-        ...(!isNullish(expireAfterSeconds) && { expireAfterSeconds }),
-      }
-      const changed = { ...index, spec: { ...index.spec, ...changes } }
+      const { hidden: hiddenBefore, ...kept } = index.spec
+      const isHidden = hidden === undefined ? hiddenBefore : truthy(hidden)
+      const changes = !isNullish(expireAfterSeconds) && { expireAfterSeconds }
+      // MongoDB does not keep what says nothing.
+      const changed = { ...index, spec: { ...kept, ...changes, ...(isHidden && { hidden: true }) } }
       engine.catalog.setIndexes(
         view,
         collection,
@@ -111,15 +114,15 @@ const collMod: Command = {
 
 const listCollections: Command = {
   options: 'filter nameOnly authorizedCollections cursor',
-  async run({ engine, db, command, pace }) {
+  async run({ engine, db, command, pace, owner }) {
     const test = compileFilter(command.filter ?? {})
+    const size = batchSizeOf(command.cursor, 'listCollections')
     const described = engine.catalog.list(db).map(describe).filter(test)
     const listed = truthy(command.nameOnly) ? described.map(({ name, type }) => ({ name, type })) : described
     return cursorReply(
       await engine.cursors.start(
-        { ns: `${db}.$cmd.listCollections`, documents: listed.map(encode), pace },
-        1e6,
-        true,
+        { ns: `${db}.$cmd.listCollections`, documents: listed.map(encode), pace, owner },
+        size,
       ),
       'firstBatch',
     )

@@ -17,7 +17,9 @@ const createIndexes: Command = {
     const specs: Document[] =
       Array.isArray(command.indexes) && command.indexes.every(isObject)
         ? command.indexes
-        : fail(14, "BSON field 'createIndexes.indexes' must be an array of objects")
+        : isNullish(command.indexes)
+          ? fail(40414, "BSON field 'createIndexes.indexes' is missing but a required field")
+          : fail(14, "BSON field 'createIndexes.indexes' must be an array of objects")
     if (specs.length === 0) fail(2, 'Must specify at least one index to create')
     const { ns, collection: before } = target(context, 'createIndexes')
     await engine.ensure(db, command.createIndexes)
@@ -97,7 +99,7 @@ const finish = async (
 const listIndexes: Command = {
   options: 'cursor includeBuildUUIDs includeIndexBuildInfo',
   async run(context) {
-    const { engine, pace, command } = context
+    const { engine, pace, command, owner } = context
     const { ns } = target(context, 'listIndexes')
     for (const option of ['includeBuildUUIDs', 'includeIndexBuildInfo']) {
       const wanted = command[option]
@@ -108,7 +110,7 @@ const listIndexes: Command = {
       fail(115, 'includeIndexBuildInfo is not supported by this engine')
     const size = batchSizeOf(command.cursor, 'listIndexes')
     const documents = engine.catalog.get(ns).indexes.map(({ spec }) => encode(spec))
-    return cursorReply(await engine.cursors.start({ ns, documents, pace }, size), 'firstBatch')
+    return cursorReply(await engine.cursors.start({ ns, documents, pace, owner }, size), 'firstBatch')
   },
 }
 
@@ -126,7 +128,7 @@ const dropIndexes: Command = {
 }
 
 /** What a list's `cursor` says of the first batch. */
-const batchSizeOf = (cursor: unknown, name: string): number => {
+export const batchSizeOf = (cursor: unknown, name: string): number => {
   if (isNullish(cursor)) return 1e6
   if (!isObject(cursor))
     return fail(14, `BSON field '${name}.cursor' is the wrong type, expected type 'object'`)
@@ -136,10 +138,12 @@ const batchSizeOf = (cursor: unknown, name: string): number => {
 }
 
 const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {
-  if (wanted === '*') return collection.indexes.filter(({ name }) => name !== '_id_')
+  if (wanted === '*' || (Array.isArray(wanted) && wanted.includes('*')))
+    return collection.indexes.filter(({ name }) => name !== '_id_')
   const names = Array.isArray(wanted) ? wanted : [wanted]
   if (!names.every((name) => typeof name === 'string' || (isObject(name) && !Array.isArray(wanted))))
     fail(14, "BSON field 'dropIndexes.index' is the wrong type, expected types '[string, object]'")
+  if (new Set(names).size < names.length) fail(27, 'an index is named twice')
   return names.map((name) => {
     if (
       isObject(name) &&

@@ -2,10 +2,10 @@
 import type { Document } from 'bson'
 import type { Collation } from './compare.ts'
 import { fail } from './errors.ts'
-import { integer, isNullish } from './values.ts'
+import { isNullish, isNumeric, toNumber } from './values.ts'
 
 const folds: Record<number, (text: string) => string> = {
-  1: (text) => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase(),
+  1: (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss'),
   2: (text) => text.normalize('NFC').toLowerCase(),
   3: (text) => text.normalize('NFC'),
 }
@@ -16,28 +16,42 @@ const unsupported = { caseLevel: true, numericOrdering: true, alternate: 'shifte
 
 const cache = new Map<string, Collation>()
 
-/** undefined: binary comparison. Two equal specifications give the same object. */
+/** Languages that tell letters apart, or leave out what others see, in ways of their own. */
+const tailored =
+  /^(az|cs|da|et|fi|hr|hu|is|ja|ko|lt|lv|nb|nn|no|pl|ro|sk|sl|sv|th|tr|uk|vi|zh|fr_CA|en_US_POSIX)(?![a-z])/
+
+/** undefined: binary comparison. Two equal specifications give the same object. @throws 2, 14, 115, 40414 */
 export const collationOf = (spec: unknown): Collation | undefined => {
   if (isNullish(spec)) return undefined
   const { locale, ...options } = spec as Document
+  if (isNullish(locale)) return fail(40414, "BSON field 'collation.locale' is missing but a required field")
   if (typeof locale !== 'string')
-    return fail(40414, "BSON field 'collation.locale' is missing but a required field")
+    return fail(14, "BSON field 'collation.locale' is the wrong type, expected type 'string'")
   if (locale === 'simple') return undefined
   for (const [name, value] of Object.entries(unsupported))
     if (options[name] === value)
       fail(115, `collation option ${name}: ${value} is not supported by this engine`)
-  const strength = Math.min(integer(options.strength, 'collation.strength', 3, 1), 3) as 1 | 2 | 3
-  const name = `${locale}/${strength}`
+  const given = isNullish(options.strength) ? 3 : options.strength
+  if (!isNumeric(given)) fail(14, "BSON field 'collation.strength' is the wrong type, expected a number")
+  if (!(toNumber(given) >= 1 && toNumber(given) <= 5)) fail(2, 'collation.strength must be between 1 and 5')
+  const strength = Math.min(Math.trunc(toNumber(given)), 3) as 1 | 2 | 3
+  const first = options.caseFirst ?? 'off'
+  if (!['off', 'upper', 'lower'].includes(first))
+    fail(2, `Enumeration value '${first}' is not a collation.caseFirst`)
+  if (strength < 3 && first !== 'off') fail(2, 'collation.caseFirst needs a strength of 3 or more')
+  const name = `${locale}/${strength}/${first}`
   const known = cache.get(name)
   if (known) return known
-  const collation = build(locale, strength)
+  const collation = build(locale, strength, first)
+  if (tailored.test(locale) && (strength < 3 || locale.startsWith('ja')))
+    fail(115, `collations of ${locale} with strength ${strength} are not supported by this engine`)
   cache.set(name, collation)
   return collation
 }
 
-const build = (locale: string, strength: 1 | 2 | 3): Collation => {
+const build = (locale: string, strength: 1 | 2 | 3, first: string): Collation => {
   const fold = folds[strength] as (text: string) => string
-  const order = collator(locale, sensitivity[strength]).compare
+  const order = collator(locale, sensitivity[strength], first).compare
   // Equality is that of the folded text, which is also the index key; the order of unequal texts is Intl's.
   return {
     fold,
@@ -48,11 +62,16 @@ const build = (locale: string, strength: 1 | 2 | 3): Collation => {
   }
 }
 
-const collator = (locale: string, sensitivity: 'base' | 'accent' | 'variant'): Intl.Collator => {
+const collator = (
+  locale: string,
+  sensitivity: 'base' | 'accent' | 'variant',
+  first: string,
+): Intl.Collator => {
   try {
     const name = locale.replaceAll('_', '-')
     if (Intl.Collator.supportedLocalesOf(name).length === 0) throw new RangeError(name)
-    return new Intl.Collator(name, { sensitivity })
+    const caseFirst = (first === 'off' ? 'false' : first) as 'upper' | 'lower' | 'false'
+    return new Intl.Collator(name, { sensitivity, caseFirst })
   } catch {
     return fail(2, `Field 'locale' is invalid in: { locale: "${locale}" }`)
   }

@@ -96,7 +96,32 @@ const compareNumbers = (a: unknown, b: unknown): number => {
   const [x, restX] = numberParts(a)
   const [y, restY] = numberParts(b)
   if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(y)) - Number(Number.isNaN(x))
-  return order(x, y) || order(restX, restY)
+  return order(x, y) || order(restX, restY) || compareDecimals(a, b)
+}
+
+/** What two numbers leave over may be more than a double holds. */
+const compareDecimals = (a: unknown, b: unknown): number => {
+  if (bsonType(a) !== 'Decimal128' || bsonType(b) !== 'Decimal128') return 0
+  const [x, y] = [plainDecimal(a), plainDecimal(b)]
+  if (!x || !y || Math.abs(x.exponent - y.exponent) > 100) return 0
+  const exponent = Math.min(x.exponent, y.exponent)
+  const scaled = ({ digits, exponent: own }: PlainDecimal) => digits * 10n ** BigInt(own - exponent)
+  return order(scaled(x), scaled(y))
+}
+
+interface PlainDecimal {
+  digits: bigint
+  exponent: number
+}
+
+/** Without zeros at the end; undefined for what is not finite. */
+const plainDecimal = (value: unknown): PlainDecimal | undefined => {
+  const match = /^(-?)(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/.exec(String(value))
+  if (!match) return undefined
+  const [, sign, whole = '', fraction = '', exponent = '0'] = match
+  const digits = `${whole}${fraction}`.replace(/0+$/, '')
+  const zeros = whole.length + fraction.length - digits.length
+  return { digits: BigInt(`${sign}${digits || 0}`), exponent: Number(exponent) - fraction.length + zeros }
 }
 
 // UTF-16 order differs from UTF-8 order only where surrogates are involved.
@@ -177,6 +202,12 @@ const compareBinary = (a: Binary, b: Binary): number =>
 export const equal = (a: unknown, b: unknown, collation?: Collation): boolean =>
   compare(a, b, collation) === 0
 
+/** The digits of a decimal that has more of them than its parts tell. */
+const furtherDigits = (value: unknown): string => {
+  const plain = bsonType(value) === 'Decimal128' ? plainDecimal(value) : undefined
+  return plain && String(plain.digits).length > 30 ? `:${plain.digits}E${plain.exponent}` : ''
+}
+
 /** A text that two values share exactly when they are equal. */
 export const identity = (value: unknown, collation?: Collation): string => {
   const type = typeOrder(value)
@@ -184,7 +215,7 @@ export const identity = (value: unknown, collation?: Collation): string => {
     case 10:
       return `n${numberParts(value)
         .map((part) => part + 0)
-        .join(':')}`
+        .join(':')}${furtherDigits(value)}`
     case 15:
       return JSON.stringify(collation ? collation.fold(text(value)) : text(value))
     case 20: {

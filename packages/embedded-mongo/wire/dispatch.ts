@@ -10,20 +10,13 @@ import { reads } from '../commands/reads/reads.ts'
 import { sessionId, sessions, transactionOwner } from '../commands/sessions.ts'
 import { writes } from '../commands/writes/writes.ts'
 import { compileExpression } from '../language/expressions/compile.ts'
+import { checkVariable } from '../language/expressions/expression.ts'
 import type { Engine } from '../storage/engine.ts'
 import type { Transaction } from '../storage/transactions.ts'
 import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
 import { Pace } from '../values/steps.ts'
-import {
-  encode,
-  integer,
-  isNullish,
-  isNumeric,
-  isObject,
-  toBigInt,
-  toNumber,
-  truthy,
-} from '../values/values.ts'
+import { encode, integer, isNullish, isObject, toBigInt, truthy } from '../values/values.ts'
+import { checkTypes } from './options.ts'
 
 const commands: Record<string, Command> = {
   ...diagnostics,
@@ -89,7 +82,11 @@ export class Dispatcher {
   }
 
   #context(request: Document, connectionId: number): Context {
-    const command: Document = { ...request, ...(isObject(request.let) && { let: constants(request.let) }) }
+    // $$NOW is one moment for all that a command does.
+    const variables = { NOW: new Date(), ...(isObject(request.let) && constants(request.let)) }
+    const command: Document = { ...request, let: variables }
+    // An empty collation is that of the collection.
+    if (isObject(request.collation) && Object.keys(request.collation).length === 0) delete command.collation
     const engine = this.#engine
     const db =
       typeof command.$db === 'string'
@@ -160,7 +157,10 @@ export class Dispatcher {
 /** `let` variables are expressions that know no document. */
 const constants = (variables: Document): Document =>
   Object.fromEntries(
-    Object.entries(variables).map(([name, value]) => [name, compileExpression(value)(undefined)]),
+    Object.entries(variables).map(([name, value]) => [
+      checkVariable(name),
+      compileExpression(value)(undefined),
+    ]),
   )
 
 /** How a command's context differs inside a transaction. */
@@ -195,38 +195,13 @@ const known = new Map(
   ]),
 )
 
-const levels = ['local', 'available', 'majority', 'linearizable', 'snapshot']
-
-/** @throws 9, 14 for concerns that are none */
-const checkConcerns = (read: unknown, write: unknown): void => {
-  if (!isNullish(read) && !isObject(read))
-    fail(14, "BSON field 'readConcern' is the wrong type, expected type 'object'")
-  if (isObject(read) && !isNullish(read.level) && !levels.includes(read.level))
-    fail(
-      9,
-      "readConcern.level must be either 'local', 'majority', 'linearizable', 'available', or 'snapshot'",
-    )
-  if (isNullish(write)) return
-  const { w, j, fsync, wtimeout }: Document = isObject(write)
-    ? write
-    : fail(14, "BSON field 'writeConcern' is the wrong type, expected type 'object'")
-  for (const flag of [j, fsync])
-    if (!isNullish(flag) && typeof flag !== 'boolean' && !isNumeric(flag))
-      fail(14, 'the j and fsync of a writeConcern must be booleans')
-  if (!isNullish(w) && !isNumeric(w) && !isObject(w) && typeof w !== 'string')
-    fail(9, 'w has to be a number or a string')
-  if (isNumeric(w) && (toNumber(w) < 0 || toNumber(w) > 50))
-    fail(9, 'w has to be a non-negative number and not greater than 50')
-  if (!isNullish(wtimeout) && !isNumeric(wtimeout)) fail(9, 'wtimeout must be a number')
-}
-
 /** @throws 40415 for an option nobody knows, 246 for a read concern that needs a replica set */
 const checkOptions = (name: string, request: Document): void => {
   const options = known.get(name)
   for (const option of Object.keys(request).slice(1))
     if (options && !options.has(option)) fail(40415, `BSON field '${name}.${option}' is an unknown field.`)
-  const { readConcern, writeConcern } = request
-  checkConcerns(readConcern, writeConcern)
+  checkTypes(name, request)
+  const { readConcern } = request
   if (isObject(readConcern) && readConcern.level === 'snapshot' && request.autocommit !== false)
     throw new CommandError(246, 'snapshot reads outside a transaction are not supported by this engine')
 }

@@ -23,6 +23,13 @@ export const aggregate: Command = {
   async run(context) {
     const { command, engine, db, owner, pace } = context
     const pipeline = checkPipeline(withOperations(context, command.pipeline))
+    if (isNumeric(command.aggregate) && toNumber(command.aggregate) !== 1)
+      fail(2, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
+    if (command.explain !== undefined && typeof command.explain !== 'boolean')
+      fail(14, "BSON field 'aggregate.explain' is the wrong type, expected type 'bool'")
+    if (isObject(command.cursor))
+      for (const key of Object.keys(command.cursor))
+        if (key !== 'batchSize') fail(40415, `BSON field 'cursor.${key}' is an unknown field.`)
     if (isNumeric(command.aggregate) && pipeline[0]?.$documents === undefined)
       fail(
         73,

@@ -11,14 +11,30 @@ import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
 import { keepFields } from '../../values/raw.ts'
 import { eachItem, PAUSE, type Step } from '../../values/steps.ts'
-import { bsonType, encode, integer, isNullish, isNumeric, toNumber, truthy } from '../../values/values.ts'
+import {
+  bsonType,
+  encode,
+  integer,
+  isNullish,
+  isNumeric,
+  isObject,
+  toNumber,
+  truthy,
+} from '../../values/values.ts'
 import { type Command, type Context, cursorReply, target } from '../context.ts'
 
 export const FIRST_BATCH = 101
 
+const filterOf = (filter: unknown): Document =>
+  isNullish(filter)
+    ? {}
+    : isObject(filter)
+      ? filter
+      : fail(14, "BSON field 'filter' is the wrong type, expected type 'object'")
+
 /** The part of a command that says which documents. */
 const queryOf = ({ command, pace }: Context, filter: unknown): Query => ({
-  filter: (filter ?? {}) as Document,
+  filter: filterOf(filter),
   sort: command.sort,
   skip: integer(command.skip, 'skip', 0),
   limit: integer(command.limit, 'limit', 0),
@@ -39,6 +55,8 @@ const findCommand: Command = {
   async run(context) {
     const { engine, command, view, owner, pace } = context
     refuseTailable(command)
+    if (command.filter === null)
+      fail(14, "BSON field 'find.filter' is the wrong type, expected type 'object'")
     for (const name of ['min', 'max', 'returnKey', 'showRecordId'])
       if (truthy(command[name])) fail(115, `find option ${name} is not supported by this engine`)
     const { ns, collection } = target(context, 'find')
@@ -110,6 +128,8 @@ const getMore: Command = {
   async run({ engine, db, command, owner }) {
     if (bsonType(command.getMore) !== 'Long')
       fail(14, "BSON field 'getMore.getMore' is the wrong type, expected type 'long'")
+    if (command.maxTimeMS !== undefined)
+      fail(2, 'cannot set maxTimeMS on getMore command for a non-awaitData cursor')
     const size = integer(command.batchSize, 'batchSize', 0)
     const batch = await engine.cursors.next(
       command.getMore as Long,
@@ -125,9 +145,13 @@ const killCursors: Command = {
   transactional: true,
   options: 'cursors',
   run({ engine, command }) {
-    const ids = Array.isArray(command.cursors)
-      ? (command.cursors as Long[])
+    if (typeof command.killCursors !== 'string') fail(73, 'collection name has invalid type')
+    const given: unknown[] = Array.isArray(command.cursors)
+      ? command.cursors.filter((id) => id !== null)
       : fail(14, "BSON field 'cursors' must be an array")
+    if (!given.every((id) => bsonType(id) === 'Long'))
+      fail(14, "BSON field 'killCursors.cursors' takes longs")
+    const ids = given as Long[]
     const cursorsKilled = ids.filter((id) => engine.cursors.kill(id))
     const cursorsNotFound = ids.filter((id) => !cursorsKilled.includes(id))
     return { cursorsKilled, cursorsNotFound, cursorsAlive: [], cursorsUnknown: [], ok: 1 }
@@ -156,12 +180,21 @@ export const countMatches = async (context: Context, name: string, query: Query)
   return limit ? Math.min(rest, limit) : rest
 }
 
+/** A negative limit is as good as its opposite. */
+const countLimit = (value: unknown): unknown => {
+  if (value === undefined) return 0
+  if (value === null) return fail(2, 'the limit of count must be a number')
+  if (!isNumeric(value)) return fail(14, "BSON field 'count.limit' is the wrong type, expected a number")
+  if (!Number.isInteger(toNumber(value))) return fail(9, 'the limit of count must be a whole number')
+  return toNumber(value) > -(2 ** 63) ? value : fail(2, 'the limit of count is out of range')
+}
+
 const count: Command = {
   options: 'query limit skip hint collation fields',
   async run(context) {
     const { command } = context
     target(context, 'count')
-    const limit = isNumeric(command.limit) ? Math.abs(toNumber(command.limit)) : 0
+    const limit = Math.abs(toNumber(countLimit(command.limit)))
     const query = {
       ...queryOf({ ...context, command: { ...command, limit } }, command.query),
       sort: undefined,
@@ -178,8 +211,9 @@ const distinct: Command = {
     const { collection } = target(context, 'distinct')
     if (typeof command.key !== 'string')
       return fail(14, "BSON field 'distinct.key' is the wrong type, expected type 'string'")
+    if (command.key.includes('\0')) fail(31032, 'the key of distinct may not contain a null byte')
     const parts = command.key.split('.')
-    const collation = collationOf(command.collation)
+    const collation = collationOf(command.collation ?? collection?.options.collation)
     const values = new Map<string, unknown>()
     const matches = find(view, collection, { ...queryOf(context, command.query), sort: undefined })
     await eachItem(matches, pace, ({ document }) => {

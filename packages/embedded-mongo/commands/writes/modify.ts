@@ -13,7 +13,7 @@ import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
-import { bsonType, checkSize, clone, encode, isObject, isTooDeep } from '../../values/values.ts'
+import { bsonType, checkSize, clone, encode, isNullish, isObject, isTooDeep } from '../../values/values.ts'
 import type { Context } from '../context.ts'
 import type { Statement } from './statement.ts'
 
@@ -69,6 +69,9 @@ interface Update {
 /** Checks an update that has no collection to look at. */
 export const checkUpdate = ({ update, multi, query, arrayFilters }: Update): void => {
   if (multi && !isModifiers(update)) fail(9, 'multi update is not supported for replacement-style update')
+  if (multi && !isNullish(query.sort)) fail(9, 'sort is not supported for multi updates')
+  if (Array.isArray(update) && !isNullish(arrayFilters))
+    fail(9, 'arrayFilters may not be specified for pipeline-style updates')
   compileUpdate(update, { filter: query.filter, arrayFilters, variables: query.variables })
 }
 

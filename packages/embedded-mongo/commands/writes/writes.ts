@@ -5,7 +5,7 @@ import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Changed } from '../../storage/last-writes.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
-import { decode, isObject, toNumber, truthy } from '../../values/values.ts'
+import { decode, isNullish, isObject, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
 import { findAndModify } from './find-and-modify.ts'
 import { checkUpdate, removeStatement, store, updateStatement } from './modify.ts'
@@ -92,6 +92,8 @@ const update: Command = {
     if (!known && updates.some(({ upsert }) => truthy(upsert))) await context.ensure(command.update)
     const outcomes = await runStatements(context, updates, (statement) => {
       checkStatement(statement, updateOptions, 'update.updates')
+      if (!isNullish(statement.c) && !Array.isArray(statement.u))
+        fail(51198, 'Constant values may only be specified for pipeline updates')
       const change = {
         name: command.update,
         query: statementQuery(context, statement),

@@ -89,6 +89,8 @@ const sign = (value: unknown, digits: Digits | undefined): number =>
 
 const decimal = (how: Calculation, a: unknown, b: unknown): Decimal128 => {
   const [x, y] = [digitsOf(a), digitsOf(b)]
+  const none = [a, b].find((value) => isDecimal(value) && isNaNDecimal(value))
+  if (none) return none as Decimal128
   if (!x || !y) return Decimal128.fromString(String(doubles[how](sign(a, x), sign(b, y))))
   if (how === 'multiply')
     return build(x.digits * y.digits, x.exponent + y.exponent, x.negative !== y.negative)
@@ -128,9 +130,13 @@ const roundHalfEven = (digits: bigint, places: number): bigint => {
   return twice > unit || (twice === unit && quotient % 2n === 1n) ? quotient + 1n : quotient
 }
 
+/** NaN has a sign, which stays. */
+const isNaNDecimal = (value: Decimal128): boolean => String(value) === 'NaN'
+
 /** @returns undefined when the divisor is zero */
 export const divideDecimals = (a: unknown, b: unknown): Decimal128 | undefined => {
   const [x, y] = [digitsOf(a), digitsOf(b)]
+  if (isDecimal(a) && isNaNDecimal(a)) return a
   if (y?.digits === 0n) return undefined
   if (!x || !y) return Decimal128.fromString(String(toNumber(a) / toNumber(b)))
   const extra = Math.max(0, String(y.digits).length - String(x.digits).length + MOST_DIGITS + 3)
@@ -179,12 +185,13 @@ export const decimalOfText = (text: string): Decimal128 | undefined => {
   return build(sign === '-' ? -digits : digits, Number(exponent) - fraction.length, sign === '-')
 }
 
-/** With digits up to the place; what has too many is no number, as decimals have it. */
+/** With digits up to the place, or as many as a decimal has. */
 const padded = (value: Decimal128, { digits, exponent, negative }: Digits, place: number): Decimal128 => {
-  if (exponent === -place) return value
-  const text = `${digits < 0n ? -digits : digits}${digits === 0n ? '' : '0'.repeat(exponent + place)}`
-  if (text.length > MOST_DIGITS) return Decimal128.fromString('NaN')
-  return Decimal128.fromString(`${negative ? '-' : ''}${text}E${-place}`)
+  const text = String(digits < 0n ? -digits : digits)
+  if (digits === 0n) return Decimal128.fromString(`${negative ? '-' : ''}0E${-place}`)
+  const zeros = Math.min(exponent + place, MOST_DIGITS - text.length)
+  if (zeros <= 0) return value
+  return Decimal128.fromString(`${negative ? '-' : ''}${text}${'0'.repeat(zeros)}E${exponent - zeros}`)
 }
 
 /** Rounds at a decimal place. */

@@ -65,10 +65,15 @@ class Compilation implements Compiler {
 
   #path(path: string): Expression {
     if (path === '$') return fail(16872, "'$' by itself is not a valid FieldPath")
-    if (!path.startsWith('$$')) return fieldPath((scope) => scope.root, checkPath(path.slice(1)))
+    if (!path.startsWith('$$')) return fieldPath(this.#current(), checkPath(path.slice(1)))
     if (path === '$$') return fail(9, 'empty variable names are not allowed')
     const [name = '', ...parts] = checkPath(path.slice(2))
     return fieldPath(this.#variable(name), parts)
+  }
+
+  /** What paths begin at, unless a loop has called its elements so. */
+  #current(): Expression {
+    return this.#names.has('CURRENT') ? ({ variables }) => variables.CURRENT : ({ root }) => root
   }
 
   #variable(name: string): Expression {

@@ -156,7 +156,11 @@ export class Catalog {
   /** The indexes that are new among `specs`. @throws 85, 86, 67, 197 */
   newIndexes(collection: Collection, specs: Document[]): Document[] {
     const known = [...collection.indexes]
-    const fresh = specs.map(checkIndexSpec).filter((spec) => {
+    const { collation } = collection.options
+    const complete = specs.map((spec) =>
+      checkIndexSpec('collation' in spec || !collation ? spec : { ...spec, collation }),
+    )
+    const fresh = complete.filter((spec) => {
       if (alreadyExists(known, spec)) return false
       known.push(buildIndex(spec, 0))
       return true

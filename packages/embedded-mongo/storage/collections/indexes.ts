@@ -48,16 +48,28 @@ export const checkIndexSpec = (spec: Document): Document => {
       fail(197, `The field '${option}' is not valid for an index specification. Specification: ${spec.name}`)
   }
   const { key } = spec
+  if (key === undefined) return fail(9, "The 'key' field is a required property of an index specification")
   if (!isObject(key)) return fail(14, "The field 'key' must be an object")
-  if (Object.keys(key).length === 0) return fail(67, 'Index keys cannot be empty.')
+  const length = Object.keys(key).length
+  if (length === 0) return fail(67, 'Index keys cannot be empty.')
+  if (length > MOST_COMPONENTS)
+    fail(13103, `too many components in an index key, the most is ${MOST_COMPONENTS}`)
   for (const [field, kind] of Object.entries(key)) checkIndexKey(field, kind)
-  if (typeof spec.name !== 'string' || spec.name === '') fail(67, 'The index name must be a non-empty string')
+  checkName(spec)
   if (spec.sparse && spec.partialFilterExpression)
     fail(67, 'cannot mix "partialFilterExpression" and "sparse" options')
-  if (!isNullish(spec.partialFilterExpression)) checkPartial(spec.partialFilterExpression)
+  for (const option of ['partialFilterExpression', 'collation'])
+    if (option in spec && !isObject(spec[option])) fail(14, `The field '${option}' must be an object`)
+  if (spec.partialFilterExpression) checkPartial(spec.partialFilterExpression)
   for (const option of ['unique', 'sparse', 'hidden', 'background'])
-    if (option in spec && typeof spec[option] !== 'boolean' && !isNumeric(spec[option]))
+    if (
+      option in spec &&
+      typeof spec[option] !== 'boolean' &&
+      (option === 'hidden' || !isNumeric(spec[option]))
+    )
       fail(14, `The field '${option}' has value of the wrong type, not convertible to bool`)
+  if (spec.collation && Object.keys(spec.collation).length === 0)
+    fail(2, 'the collation of an index is not empty')
   if (equal(Object.keys(key), ['_id'])) checkIdIndex(spec)
   checkTtl(spec, Object.keys(key).length, equal(Object.keys(key), ['_id']))
   collationOf(spec.collation)
@@ -68,6 +80,18 @@ export const checkIndexSpec = (spec: Document): Document => {
     rest.expireAfterSeconds = new Int32(Math.trunc(toNumber(rest.expireAfterSeconds)))
   if (equal(Object.keys(key), ['_id'])) return { v: 2, key, name: '_id_' }
   return { v: 2, ...rest }
+}
+
+const MOST_COMPONENTS = 32
+
+/** @throws 9, 14, 67, 2 */
+const checkName = ({ name, key }: Document): void => {
+  if (name === undefined) fail(9, "The 'name' field is a required property of an index specification")
+  if (typeof name !== 'string') fail(14, "The field 'name' must be a string")
+  if (name === '') fail(67, 'The index name must be a non-empty string')
+  const isId = equal(Object.keys(key), ['_id'])
+  if (name === '_id_' && !isId) fail(2, 'The index name _id_ is reserved for the _id index')
+  if (isId && toNumber(key._id) < 0) fail(2, 'The _id index is ascending')
 }
 
 const idOptions = ['v', 'key', 'name', 'ns', 'collation', 'expireAfterSeconds', 'background']
@@ -115,10 +139,10 @@ const checkPartial = (filter: unknown): void => {
 }
 
 const checkTtl = ({ expireAfterSeconds: seconds }: Document, length: number, id: boolean): void => {
-  if (isNullish(seconds)) return
-  if (!isNumeric(seconds) || toNumber(seconds) < 0 || toNumber(seconds) > 2 ** 31 - 1)
+  if (seconds === undefined) return
+  if (!isNumeric(seconds) || !(toNumber(seconds) >= 0 && toNumber(seconds) <= 2 ** 31 - 1))
     fail(67, 'TTL index expireAfterSeconds must be a number of seconds between 0 and 2147483647')
-  if (id) fail(67, "The field 'expireAfterSeconds' is not valid for an _id index specification")
+  if (id) fail(197, "The field 'expireAfterSeconds' is not valid for an _id index specification")
   if (length > 1) fail(67, 'TTL indexes are single-field indexes, compound indexes do not support TTL')
 }
 
@@ -143,7 +167,9 @@ export const buildIndex = (
   descending: Object.values(spec.key).map((direction) => toNumber(direction) < 0),
   unique: truthy(spec.unique) || spec.name === '_id_',
   sparse: truthy(spec.sparse),
-  filter: isNullish(spec.partialFilterExpression) ? undefined : compileFilter(spec.partialFilterExpression),
+  filter: isNullish(spec.partialFilterExpression)
+    ? undefined
+    : compileFilter(spec.partialFilterExpression, { collation: collationOf(spec.collation) }),
   collation: collationOf(spec.collation),
   space,
   ready: true,
@@ -181,7 +207,8 @@ export const alreadyExists = (indexes: readonly Index[], spec: Document): boolea
     if (existing.name === spec.name) {
       if (existing.name === '_id_' && sameKey(existing, spec)) return true
       if (!same) fail(86, `An existing index has the same name as the requested index: ${spec.name}`)
-      if (equal(existing.expireAfterSeconds, spec.expireAfterSeconds)) return true
+      const alike = truthy(existing.hidden) === truthy(spec.hidden)
+      if (alike && equal(existing.expireAfterSeconds, spec.expireAfterSeconds)) return true
       fail(85, `Index ${spec.name} already exists with different options`)
     }
     if (same) fail(85, `Index already exists with a different name: ${existing.name}`)

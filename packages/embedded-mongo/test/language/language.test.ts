@@ -58,6 +58,33 @@ describe("the language is MongoDB's", () => {
     [{ $regexFind: { input: 'añb', regex: 'b' } }, { match: 'b', idx: new Int32(2), captures: [] }],
     [{ $convert: { input: '12', to: 'int' } }, new Int32(12)],
     [{ $type: '$missing' }, 'missing'],
+    [{ $add: [0.1, decimal('1')] }, decimal('1.100000000000000')],
+    [{ $sum: [0.5, decimal('0.5')] }, decimal('1.0')],
+    [
+      { $lt: [decimal('1234567890123456789012345678901234'), decimal('1234567890123456789012345678901235')] },
+      true,
+    ],
+    [
+      { $round: [decimal('9.999999999999999999999999999999999E6144'), 0] },
+      decimal('9.999999999999999999999999999999999E6144'),
+    ],
+    [{ $trunc: [decimal('1.5'), 3] }, decimal('1.500')],
+    [{ $trunc: [1.5, '$missing'] }, null],
+    [{ $round: [1e308, 2] }, new Double(1e308)],
+    [{ $pow: [decimal('0.5'), 2] }, decimal('0.2500000000000000000000000000000000')],
+    [{ $pow: [1, Number.POSITIVE_INFINITY] }, new Double(1)],
+    [{ $toString: 1e16 }, '1e+16'],
+    [{ $toString: 0.00009 }, '9e-05'],
+    [{ $toLower: 1e6 + 0.5 }, '1e+06'],
+    [{ $toDouble: '0x1.8p1' }, new Double(3)],
+    [{ $toDate: new ObjectId('80000000ffffffffffffffff') }, new Date('1901-12-13T20:45:52.000Z')],
+    [{ $dateToString: { date: new Date(0), format: '%Z', timezone: '+04:30' } }, '270'],
+    [{ $indexOfCP: ['hello', 'llo', 0, 4] }, new Int32(2)],
+    [{ $indexOfCP: ['hello', '', 2, 2] }, new Int32(-1)],
+    [{ $substrBytes: ['hello', decimal('1.5'), -1] }, 'llo'],
+    [{ $size: { $regexFindAll: { input: 'ab', regex: '' } } }, new Int32(2)],
+    [{ $slice: [[1, 2], 1, '$missing'] }, null],
+    [{ $map: { input: [{ b: 1 }], as: 'CURRENT', in: '$b' } }, [new Int32(1)]],
     [{ $map: { input: [1], in: '$$this' } }, [new Int32(1)]],
   ]
   for (const [expression, expected] of results)
@@ -156,6 +183,25 @@ describe("the language is MongoDB's", () => {
     })
   })
 
+  it('queries: operands that are none', async () => {
+    const refused: [Document, number][] = [
+      [{ a: { $type: [] } }, 9],
+      [{ a: { $type: true } }, 14],
+      [{ a: { $regex: 'a', $options: null } }, 2],
+      [{ a: { $regex: /a/i, $options: 'm' } }, 51075],
+      [{ a: { $options: 'm', $regex: /a/i } }, 51074],
+      [{ a: { $all: [1, { $elemMatch: { b: 1 } }] } }, 2],
+    ]
+    for (const [filter, code] of refused)
+      await assert.rejects(things.findOne(filter), { code }, JSON.stringify(filter))
+    await things.insertOne({ a: decimal('999999999999999999') })
+    assert.equal(await things.countDocuments({ a: { $mod: [3, 0] } }), 1)
+    assert.equal(
+      await things.countDocuments({ a: { $mod: [Long.MAX_VALUE, Long.fromString('999999999999999999')] } }),
+      1,
+    )
+  })
+
   it('queries: existence by truth, bits of binary data, two arrays cannot be sorted by', async () => {
     await things.insertMany([
       { _id: 1 as never, b: new Binary(Buffer.of(5)) },
@@ -189,7 +235,7 @@ describe("the language is MongoDB's", () => {
     await assert.rejects(things.createIndex({ b: 1 }, { partialFilterExpression: { b: { $ne: 1 } } }), {
       code: 67,
     })
-    await assert.rejects(things.createIndex({ _id: 1 }, { expireAfterSeconds: 1 }), { code: 67 })
+    await assert.rejects(things.createIndex({ _id: 1 }, { expireAfterSeconds: 1 }), { code: 197 })
     await assert.rejects(things.createIndex({ c: 1 }, { unique: 'yes' as never }), { code: 14 })
     for (let i = 3; i < 64; i++) await things.createIndex({ [`f${i}`]: 1 })
     await assert.rejects(things.createIndex({ last: 1 }), { code: 67 })

@@ -10,6 +10,9 @@ const update =
   (things) =>
     things.updateOne(q, u)
 
+const aggregate = (run: (command: Document) => Promise<Document>, options: Document) =>
+  run({ aggregate: 'things', pipeline: [], cursor: {}, ...options })
+
 const attempts: [code: number, what: string, attempt: Attempt][] = [
   [11000, 'a duplicate key', (things) => things.insertOne({ _id: 1 as never })],
   [85, 'the same key under another name', (things) => things.createIndex({ n: 1 }, { name: 'other' })],
@@ -46,6 +49,49 @@ const attempts: [code: number, what: string, attempt: Attempt][] = [
   [14, '$inc by a string', update({ $inc: { n: 'x' } })],
   [14, '$pop from a number', update({ $pop: { n: 1 } })],
   [14, 'a filter that is none', (_, run) => run({ find: 'things', filter: 1 })],
+  ...['x', {}, [], new Date(0)].flatMap((value): typeof attempts => [
+    [14, 'remove is no boolean', (_, run) => run({ findAndModify: 'things', remove: value })],
+    [14, 'ordered is no boolean', (_, run) => run({ insert: 'things', documents: [{}], ordered: value })],
+    [14, 'allowDiskUse is no boolean', (_, run) => aggregate(run, { allowDiskUse: value })],
+    [14, 'hidden is no boolean', (things) => things.createIndex({ h: 1 }, { hidden: value as never })],
+  ]),
+  [14, 'let is no document', (_, run) => aggregate(run, { let: [] })],
+  [14, 'a collation is no document', (_, run) => aggregate(run, { collation: 1 })],
+  [9, 'a hint is neither a name nor a document', (_, run) => aggregate(run, { hint: null })],
+  [2, '$natural in no direction', (_, run) => aggregate(run, { hint: { $natural: 2 } })],
+  [9, 'half a millisecond', (_, run) => aggregate(run, { maxTimeMS: 1.5 })],
+  [2, 'too many milliseconds', (_, run) => aggregate(run, { maxTimeMS: 2 ** 31 })],
+  [40415, 'an unknown part of a read concern', (_, run) => aggregate(run, { readConcern: { some: 1 } })],
+  [2, 'an unknown read concern', (_, run) => aggregate(run, { readConcern: { level: 'most' } })],
+  [14, 'a time that is none', (_, run) => aggregate(run, { readConcern: { afterClusterTime: 1 } })],
+  [40415, 'an unknown part of a write concern', (_, run) => run({ drop: 'x', writeConcern: { W: 1 } })],
+  [2, 'an unknown write concern', (_, run) => run({ drop: 'x', writeConcern: { w: 'Majority' } })],
+  [2, 'more members than there are', (_, run) => run({ drop: 'x', writeConcern: { w: 2 } })],
+  [9, 'tags without numbers', (_, run) => run({ drop: 'x', writeConcern: { w: { a: 'b' } } })],
+  [72, 'a write concern of a read', (_, run) => run({ count: 'things', writeConcern: { w: 1 } })],
+  [14, 'cursors that are no longs', (_, run) => run({ killCursors: 'things', cursors: [1] })],
+  [
+    9,
+    'array filters for a pipeline',
+    (things) => things.updateOne({}, [{ $set: { a: 1 } }], { arrayFilters: [{ a: 1 }] }),
+  ],
+  [
+    13103,
+    'an index on too much',
+    (things) =>
+      things.createIndex(Object.fromEntries([...'abcdefghijklmnopqrstuvwxyzABCDEFG'].map((f) => [f, 1]))),
+  ],
+  [27, 'an index dropped twice', (_, run) => run({ dropIndexes: 'things', index: ['n_1', 'n_1'] })],
+  [
+    2,
+    'a collation stronger than there is',
+    (_, run) => aggregate(run, { collation: { locale: 'en', strength: 6 } }),
+  ],
+  [
+    115,
+    'a collation of letters of its own',
+    (_, run) => aggregate(run, { collation: { locale: 'sv', strength: 1 } }),
+  ],
   [28, 'a path through a number', update({ $set: { 'n.a': 1 } })],
   [40, 'two modifiers on one path', update({ $set: { 'a.b': 1 }, $inc: { a: 1 } })],
   [

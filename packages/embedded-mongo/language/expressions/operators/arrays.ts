@@ -89,8 +89,9 @@ const $size = one((array, name) =>
     : fail(17124, `The argument to ${name} must be an array, but was of type: ${typeName(array)}`),
 )
 
-const $slice = of(2, 3, ([array, first, count], _, name) => {
-  if (isNullish(array) || first === null || first === undefined || count === null) return null
+const $slice = of(2, 3, (values, _, name) => {
+  if (values.some(isNullish)) return null
+  const [array, first, count] = values
   if (!Array.isArray(array))
     return fail(28724, `First argument to ${name} must be an array, but is of type: ${typeName(array)}`)
   const integerOf = (value: unknown): number => {

@@ -50,10 +50,21 @@ const decimalWhole = (value: Decimal128): bigint => {
 
 const numberText = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$|^[+-]?(inf|infinity|nan)$/i
 
+const hexadecimal = /^([+-]?)0x([\da-f]*)\.?([\da-f]*)(?:p([+-]?\d+))?$/i
+
+const hexadecimalOf = (text: string): number | undefined => {
+  const [, sign, whole = '', fraction = '', power = '0'] = hexadecimal.exec(text) ?? []
+  if (whole + fraction === '') return undefined
+  const number = Number.parseInt(whole + fraction, 16) * 2 ** (Number(power) - 4 * fraction.length)
+  return sign === '-' ? -number : number
+}
+
 const doubleOf = (value: unknown): Double => {
   if (typeof value === 'boolean') return new Double(value ? 1 : 0)
   if (value instanceof Date) return new Double(value.getTime())
   if (typeof value === 'string') {
+    const hex = hexadecimalOf(value)
+    if (hex !== undefined) return new Double(hex)
     if (!numberText.test(value)) broken('a number')
     const special = /^([+-]?)(inf|nan)/i.exec(value)
     const number = special
@@ -73,12 +84,18 @@ const doubleOf = (value: unknown): Double => {
   return new Double(number)
 }
 
+const negativeNaN = new Decimal128(Buffer.from(`${'00'.repeat(15)}fc`, 'hex'))
+
 const decimalOf = (value: unknown): Decimal128 => {
   if (typeof value === 'boolean') return Decimal128.fromString(value ? '1' : '0')
   if (value instanceof Date) return Decimal128.fromString(String(value.getTime()))
   if (typeof value === 'string') {
     if (!numberText.test(value)) broken('a decimal')
-    return decimalOfText(value) ?? Decimal128.fromString(value)
+    if (/^-nan$/i.test(value)) return negativeNaN
+    const found = decimalOfText(value)
+    if (!found) return Decimal128.fromString(value)
+    const lost = isTrue(found) !== /[1-9]/.test(value.split(/e/i, 1)[0] as string)
+    return lost || /inf/i.test(String(found)) ? overflow() : found
   }
   return isNumeric(value) ? toDecimal128(value) : impossible(value, 'decimal')
 }
@@ -86,7 +103,9 @@ const decimalOf = (value: unknown): Decimal128 => {
 const dateOf = (value: unknown): Date => {
   if (value instanceof Date) return value
   if (typeof value === 'string') return parseDate(value)
-  if (bsonType(value) === 'ObjectId') return (value as ObjectId).getTimestamp()
+  // The seconds have a sign here.
+  if (bsonType(value) === 'ObjectId')
+    return new Date(Buffer.from((value as ObjectId).id).readInt32BE(0) * 1000)
   if (bsonType(value) === 'Timestamp') return new Date((value as Timestamp).getHighBitsUnsigned() * 1000)
   if (!isNumeric(value) || bsonType(value) === 'Int32') return impossible(value, 'date')
   const milliseconds = Math.trunc(toNumber(value))

@@ -40,7 +40,7 @@ const moved = (date: Date, by: unknown, sign: 1 | -1): Date => {
 
 const $add = of(0, many, (values, _, name) => {
   if (values.some(isNullish)) return null
-  const sum = new Sum()
+  const sum = new Sum(toDecimal128)
   let date: Date | undefined
   for (const value of values) {
     if (value instanceof Date) {
@@ -111,6 +111,7 @@ const wholeOf = (how: 'up' | 'down'): Operator =>
 const roundDouble = (value: number, place: number, how: 'even' | 'zero'): number => {
   if (!Number.isFinite(value)) return value
   if (place === 0 && how === 'zero') return Math.trunc(value)
+  if (place >= 0 && Number.isInteger(value)) return value
   const exact = Decimal128.fromStringWithRounding(Object.is(value, -0) ? '-0' : exactText(value))
   return toNumber(roundDecimal(exact, place, how))
 }
@@ -120,8 +121,9 @@ const exactText = (value: number): string =>
   Math.abs(value) < 1e21 && Math.abs(value) > 1e-6 ? value.toFixed(30) : String(value)
 
 const rounding = (how: 'even' | 'zero'): Operator =>
-  of(1, 2, ([value, place], _, name) => {
-    if (isNullish(value) || place === null) return null
+  of(1, 2, (values, _, name) => {
+    const [value, place] = values
+    if (isNullish(value) || (values.length > 1 && isNullish(place))) return null
     if (!isNumeric(value)) mismatch(name, value, 51081)
     const places = place === undefined ? 0 : precision(place, name)
     if (isDecimal(value)) return roundDecimal(value, places, how)
@@ -164,6 +166,8 @@ const transcendental = (
 
 const inDoubles = (name: string, value: unknown, result: number): unknown => {
   if (!isDecimal(value)) return new Double(result)
+  // MongoDB has logarithms of no number as a double.
+  if (/^\$(ln|log)/.test(name) && Number.isNaN(toNumber(value))) return new Double(Number.NaN)
   const special = /nan|inf/i.test(String(value))
   if (special || Number.isNaN(result) || (Number.isInteger(result) && toNumber(value) === 0))
     return Decimal128.fromString(Object.is(result, -0) ? '-0' : String(result))
@@ -184,7 +188,9 @@ const $log = of(2, 2, ([value, base], _, name) => {
   const [x, b] = [toNumber(value), toNumber(base)]
   if (x <= 0) fail(28758, `${name}'s argument must be a positive number, but is ${x}`)
   if (b <= 0 || b === 1) fail(28759, `${name}'s base must be a positive number not equal to 1, but is ${b}`)
-  return inDoubles(name, isDecimal(base) ? base : value, Math.log(x) / Math.log(b))
+  const decimal = [value, base].filter(isDecimal)
+  const deciding = decimal.find((one) => Number.isNaN(toNumber(one))) ?? decimal[0] ?? value
+  return inDoubles(name, deciding, Math.log(x) / Math.log(b))
 })
 
 const $pow = of(2, 2, ([base, exponent], _, name) => {
@@ -194,7 +200,7 @@ const $pow = of(2, 2, ([base, exponent], _, name) => {
   const [b, e] = [toNumber(base), toNumber(exponent)]
   if (b === 0 && e < 0) fail(28764, `${name} cannot take a base of 0 and a negative exponent`)
   if (isDecimal(base) || isDecimal(exponent)) return decimalPower(toDecimal128(base), exponent, b ** e)
-  if (isDouble(base) || isDouble(exponent)) return new Double(b ** e)
+  if (isDouble(base) || isDouble(exponent)) return new Double(b === 1 ? 1 : b ** e)
   if (e < 0)
     return Math.abs(b) === 1
       ? fitting(BigInt(b ** (Math.abs(e) % 2)), isLong(base) || isLong(exponent))
@@ -212,7 +218,9 @@ const decimalPower = (base: Decimal128, exponent: unknown, rough: number): unkno
   if (!Number.isInteger(times) || times < 0 || times > 1000) return inDoubles('$pow', base, rough)
   let power: unknown = Decimal128.fromString('1')
   for (let i = 0; i < times; i++) power = calculate('multiply', power, base)
-  return power
+  if (times === 0 || toNumber(power) === 0) return times === 0 ? power : Decimal128.fromString('0E-6176')
+  // A power has all the digits that a decimal can have.
+  return roundDecimal(power as Decimal128, 7000, 'zero')
 }
 
 const bits = (run: (a: bigint, b: bigint) => bigint, start: bigint): Operator =>

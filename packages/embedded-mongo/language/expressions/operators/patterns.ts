@@ -64,14 +64,15 @@ const matchDocument = (text: string, { match, at, captures }: Found): Document =
 
 const findAll = (text: string, expression: Expression): Document[] => {
   const all: Document[] = []
-  for (let from = 0; from <= text.length; ) {
+  let from = 0
+  do {
     tick()
     const found = expression.find(text, from)
     if (!found) break
     all.push(matchDocument(text, found))
     // After an empty match it goes on behind the next character, which may be two units long.
     from = found.at + (found.match.length || ((text.codePointAt(found.at) ?? 0) > 0xffff ? 2 : 1))
-  }
+  } while (from < text.length)
   return all
 }
 

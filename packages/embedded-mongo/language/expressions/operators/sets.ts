@@ -11,8 +11,10 @@ const array = (value: unknown, code: number, name: string): unknown[] =>
     : fail(code, `All operands of ${name} must be arrays. One argument is of type: ${typeName(value)}`)
 
 const $setUnion = of(0, many, (values, { collation }, name) => {
-  if (values.some(isNullish)) return null
-  const all = values.flatMap((value) => array(value, 17043, name))
+  const end = values.findIndex(isNullish)
+  // What stands before the first that is nothing must be an array all the same.
+  const all = (end < 0 ? values : values.slice(0, end)).flatMap((value) => array(value, 17043, name))
+  if (end >= 0) return null
   return new ValueSet(all, collation).values.sort((a, b) => compare(a, b, collation))
 })
 

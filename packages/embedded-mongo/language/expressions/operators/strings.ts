@@ -2,7 +2,7 @@
 import { Int32 } from 'bson'
 import { fail } from '../../../values/errors.ts'
 import { isNullish, isNumeric, toNumber } from '../../../values/values.ts'
-import { isDouble } from '../arithmetic.ts'
+import { isDecimal, isDouble, roundDecimal } from '../arithmetic.ts'
 import type { Expression, Operator } from '../expression.ts'
 import { compileNamed, int32, many, named, of, one, typeName } from './operands.ts'
 import { asText, streamed } from './text.ts'
@@ -10,7 +10,9 @@ import { asText, streamed } from './text.ts'
 const LONGEST = 16 * 1024 * 1024
 
 const short = (text: string): string =>
-  text.length <= LONGEST ? text : fail(16493, 'the string is longer than a document may be')
+  text.length < LONGEST / 4 || Buffer.byteLength(text) < LONGEST
+    ? text
+    : fail(16493, 'the string is longer than a document may be')
 
 /** Numbers, dates and what is written like a text; nothing is ''. */
 const lenient = (value: unknown): string => {
@@ -48,7 +50,8 @@ const $substrBytes = of(3, 3, ([value, start, length], _, name) => {
     fail(16034, `${name}:  starting index must be a numeric type (is BSON type ${typeName(start)})`)
   if (!isNumeric(length))
     fail(16035, `${name}:  length must be a numeric type (is BSON type ${typeName(length)})`)
-  const [from, count] = [start, length].map((given) => Math.trunc(toNumber(given))) as [number, number]
+  const whole = (given: unknown) => toNumber(isDecimal(given) ? roundDecimal(given, 0, 'even') : given)
+  const [from, count] = [start, length].map((given) => Math.trunc(whole(given))) as [number, number]
   if (![from, count].every((number) => Math.abs(number) < 2 ** 63))
     fail(31109, `${name}: the index or the length is out of range`)
   if (from < 0) fail(50752, `${name}: starting index must be non-negative`)
@@ -97,11 +100,13 @@ const indexOf = (split: (text: string) => Buffer | string[], codes: [number, num
     const from = values.length > 2 ? position(start, name) : 0
     const to = values.length > 3 ? Math.min(position(end, name), units.length) : units.length
     const part = split(wanted)
-    for (
-      let at = from;
-      at + part.length <= to && (at < units.length || units.length === 0 || Buffer.isBuffer(units));
-      at++
-    )
+    if (!Buffer.isBuffer(part)) {
+      // Of characters only the beginning has to lie before the end.
+      for (let at = from; at < to || (at === to && units.length === 0); at++)
+        if (part.every((unit, i) => unit === units[at + i])) return new Int32(at)
+      return new Int32(-1)
+    }
+    for (let at = from; at + part.length <= to; at++)
       if (part.every((unit: unknown, i: number) => unit === units[at + i])) return new Int32(at)
     return new Int32(-1)
   })

@@ -6,15 +6,21 @@ const isLong = (value: unknown): boolean => bsonType(value) === 'Long'
 
 /** A sum that is exact until the end: doubles with what their addition loses, whole numbers without limit. */
 export class Sum {
+  readonly #decimalOf: (value: number) => Decimal128
   #whole = 0n
   #double = 0
   #lost = 0
   #decimal: Decimal128 | undefined
   #type: 'int' | 'long' | 'double' = 'int'
 
+  /** @param decimalOf how many digits of a double count beside decimals */
+  constructor(decimalOf = exactDecimal) {
+    this.#decimalOf = decimalOf
+  }
+
   add(value: unknown): void {
     if (isDecimal(value))
-      this.#decimal = calculate('add', this.#decimal ?? Decimal128.fromString('0'), value) as Decimal128
+      this.#decimal = this.#decimal ? (calculate('add', this.#decimal, value) as Decimal128) : value
     else if (isDouble(value)) {
       this.#type = 'double'
       this.#addDouble(toNumber(value))
@@ -41,10 +47,10 @@ export class Sum {
   get value(): unknown {
     if (this.#decimal) {
       const whole = Decimal128.fromStringWithRounding(String(this.#whole))
-      const total = calculate('add', this.#decimal, whole)
+      const total = this.#whole === 0n ? this.#decimal : calculate('add', this.#decimal, whole)
       if (this.#type !== 'double') return total
-      // A double counts with all its digits here, not with its 15 first.
-      return calculate('add', calculate('add', total, exactDecimal(this.#double)), exactDecimal(this.#lost))
+      const parts = this.#lost === 0 ? [this.#double] : [this.#double, this.#lost]
+      return parts.reduce<unknown>((sum, part) => calculate('add', sum, this.#decimalOf(part)), total)
     }
     if (this.#type === 'double') return new Double(this.double)
     if (BigInt.asIntN(64, this.#whole) !== this.#whole) return new Double(Number(this.#whole))

@@ -8,7 +8,9 @@ const doubleText = (value: number): string => {
   if (!Number.isFinite(value)) return value > 0 ? 'Infinity' : '-Infinity'
   if (Object.is(value, -0)) return '-0'
   const text = String(value)
-  const exponent = /^(-?)(\d)(?:\.(\d+))?e([+-])(\d+)$/.exec(text)
+  const magnitude = Math.abs(value)
+  const long = magnitude >= 1e16 || (magnitude < 1e-4 && magnitude > 0)
+  const exponent = /^(-?)(\d)(?:\.(\d+))?e([+-])(\d+)$/.exec(long ? value.toExponential() : text)
   if (exponent) {
     const [, sign, first, rest, direction, power = ''] = exponent
     return `${sign}${first}${rest ? `.${rest}` : ''}e${direction}${power.padStart(2, '0')}`
@@ -16,14 +18,14 @@ const doubleText = (value: number): string => {
   return text
 }
 
-/** As a stream of C++ writes it: 16 digits, `inf`, `nan`. */
+/** As a stream of C++ writes it: 6 digits, `inf`, `nan`. */
 export const streamed = (value: number): string => {
   if (Number.isNaN(value)) return 'nan'
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf'
   if (Object.is(value, -0)) return '-0'
-  const magnitude = value === 0 ? 0 : Math.floor(Math.log10(Math.abs(value)))
-  if (magnitude >= -4 && magnitude < 16) return String(Number(value.toPrecision(16)))
-  const [, digits = '', sign, power = ''] = /^(.*?)\.?0*e([+-])(\d+)$/.exec(value.toExponential(15)) ?? []
+  const [, digits = '', sign, power = ''] = /^(.*?)\.?0*e([+-])(\d+)$/.exec(value.toExponential(5)) ?? []
+  const magnitude = Number(`${sign}${power}`)
+  if (magnitude >= -4 && magnitude < 6) return String(Number(value.toPrecision(6)))
   return `${digits}e${sign}${power.padStart(2, '0')}`
 }
 

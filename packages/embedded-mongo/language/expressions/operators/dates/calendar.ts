@@ -28,7 +28,7 @@ export const zoneOf = (name: string): Zone => {
 }
 
 const olson = (name: string): Zone => {
-  if (['UTC', 'GMT', 'Z', 'z'].includes(name)) return utc
+  if (['UTC', 'GMT'].includes(name)) return utc
   if (!/^[A-Za-z][\w+-]*(\/[\w+-]+)*$/.test(name))
     return fail(40485, `unrecognized time zone identifier: "${name}"`)
   // Intl takes any case, MongoDB only the right one.

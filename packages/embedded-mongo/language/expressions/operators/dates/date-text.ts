@@ -21,7 +21,7 @@ const iso =
 
 /** A text in the form of ISO 8601. @throws 241 */
 export const parseDate = (text: string, zone?: Zone): Date => {
-  const found = iso.exec(text.trim())
+  const found = iso.exec(text.replace(/^[ \t]+|[ \t]+$/g, ''))
   if (!found) return unreadable(text)
   const [, year, month, day = '1', hour = '0', minute = '0', second = '0', fraction = '', named] = found
   if (named && zone)
@@ -165,7 +165,7 @@ export const formatDate = (moment: Date, format: string, zone: Zone): string => 
     w: () => String(local.getUTCDay() + 1),
     Y: () => padded(local.getUTCFullYear(), 4),
     z: () => `${east}${padded(Math.floor(size / 60), 2)}${padded(size % 60, 2)}`,
-    Z: () => `${east}${padded(size, 3)}`,
+    Z: () => String(offset),
     b: () => (months[local.getUTCMonth()] as string).slice(0, 3),
     B: () => months[local.getUTCMonth()] as string,
     '%': () => '%',

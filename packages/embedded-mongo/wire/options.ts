@@ -1,0 +1,128 @@
+/** The types of the options that several commands have, and the concerns of all of them. */
+import type { Document } from 'bson'
+import { fail } from '../values/errors.ts'
+import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/values.ts'
+
+const wrongType = (name: string, type: string): never =>
+  fail(14, `BSON field '${name}' is the wrong type, expected type '${type}'`)
+
+type Check = (value: unknown, name: string) => void
+
+const boolean: Check = (value, name) => {
+  if (typeof value !== 'boolean') wrongType(name, 'bool')
+}
+
+/** Numbers stand for booleans in some options, in others not. */
+const flag: Check = (value, name) => {
+  if (!isNumeric(value)) boolean(value, name)
+}
+
+const object: Check = (value, name) => {
+  if (!isObject(value)) wrongType(name, 'object')
+}
+
+const LARGEST = 2 ** 31 - 1
+
+const milliseconds: Check = (value, name) => {
+  if (!isNumeric(value)) wrongType(name, 'number')
+  const number = toNumber(value)
+  if (!Number.isInteger(number)) fail(9, `${name} has non-integral value`)
+  if (number < 0 || number > LARGEST) fail(2, `${number} value for ${name} is out of range [0, ${LARGEST}]`)
+}
+
+const hint: Check = (value, name) => {
+  if (typeof value === 'string') return
+  if (!isObject(value)) fail(9, `${name} must be specified as a string or an object`)
+  const { $natural, ...others } = value as Document
+  if ($natural === undefined) return
+  const direction = isNumeric($natural) ? toNumber($natural) : Number.NaN
+  if (Math.abs(direction) !== 1 || Object.keys(others).length > 0)
+    fail(2, '$natural hint may only be 1 or -1, and alone')
+}
+
+/** Where nothing is said of null it says nothing. */
+const types: Record<string, { check: Check; null?: 'refused' }> = {
+  new: { check: flag },
+  upsert: { check: flag },
+  remove: { check: flag },
+  bypassDocumentValidation: { check: flag },
+  ordered: { check: boolean },
+  allowDiskUse: { check: boolean, null: 'refused' },
+  collation: { check: object },
+  let: { check: object },
+  maxTimeMS: { check: milliseconds },
+  hint: { check: hint, null: 'refused' },
+}
+
+/** Commands that write nothing take no write concern, those that keep state only the weakest read concern. */
+const withoutWrites = /^(count|distinct|killCursors|killSessions)$/
+const withoutReads = /^(killCursors|killSessions)$/
+
+const levels = ['local', 'available', 'majority', 'linearizable', 'snapshot']
+
+/** @throws 14 for an option of a wrong type, 2 and 9 for a value that is none, 40415 for an unknown part of a concern */
+export const checkTypes = (name: string, request: Document): void => {
+  for (const [option, { check, null: nullIs }] of Object.entries(types)) {
+    const value = request[option]
+    if (value !== undefined && (value !== null || nullIs)) check(value, `${name}.${option}`)
+  }
+  if (!isNullish(request.readConcern)) checkReadConcern(name, request.readConcern)
+  if (isNullish(request.writeConcern)) return
+  if (withoutWrites.test(name)) fail(72, `Command ${name} does not support writeConcern`)
+  checkWriteConcern(request.writeConcern)
+}
+
+const checkKnown = (concern: Document, name: string, known: string[]): void => {
+  for (const key of Object.keys(concern))
+    if (!known.includes(key)) fail(40415, `BSON field '${name}.${key}' is an unknown field.`)
+}
+
+const provenances = ['clientSupplied', 'implicitDefault', 'customDefault', 'getLastErrorDefaults']
+
+const checkProvenance = (value: unknown): void => {
+  if (isNullish(value)) return
+  if (typeof value !== 'string') wrongType('provenance', 'string')
+  if (!provenances.includes(value as string))
+    fail(2, `Enumeration value '${value}' for provenance is not valid`)
+}
+
+const checkReadConcern = (name: string, given: unknown): void => {
+  const concern: Document = isObject(given) ? given : wrongType('readConcern', 'object')
+  checkKnown(concern, 'readConcern', ['level', 'afterClusterTime', 'atClusterTime', 'provenance'])
+  const { level } = concern
+  if (!isNullish(level) && typeof level !== 'string') wrongType('readConcern.level', 'string')
+  if (!isNullish(level) && !levels.includes(level))
+    fail(2, `Enumeration value '${level}' for field 'readConcern.level' is not a valid value.`)
+  for (const time of ['afterClusterTime', 'atClusterTime'])
+    if (time in concern && bsonType(concern[time]) !== 'Timestamp')
+      wrongType(`readConcern.${time}`, 'timestamp')
+  if ('atClusterTime' in concern && level !== 'snapshot')
+    fail(72, 'readConcern.atClusterTime needs the level snapshot')
+  checkProvenance(concern.provenance)
+  if (withoutReads.test(name) && !isNullish(level) && level !== 'local')
+    fail(72, `Command ${name} does not support read concern ${level}`)
+}
+
+const checkWriteConcern = (given: unknown): void => {
+  const concern: Document = isObject(given) ? given : wrongType('writeConcern', 'object')
+  checkKnown(concern, 'writeConcern', ['w', 'j', 'fsync', 'wtimeout', 'provenance'])
+  const { w, wtimeout } = concern
+  for (const name of ['j', 'fsync'])
+    if (!isNullish(concern[name])) flag(concern[name], `writeConcern.${name}`)
+  if ('w' in concern) checkW(w)
+  if (isNumeric(wtimeout) && !(Math.abs(toNumber(wtimeout)) <= LARGEST))
+    fail(9, 'wtimeout must be a number that fits into 32 bits')
+  checkProvenance(concern.provenance)
+}
+
+/** Of one member, which is the majority. */
+const checkW = (w: unknown): void => {
+  if (typeof w === 'string' || w === null) {
+    if (w !== 'majority') fail(2, `unknown write concern mode: ${w}`)
+  } else if (isNumeric(w)) {
+    const members = toNumber(w)
+    if (!(members >= 0 && members <= 50)) fail(9, 'w has to be a non-negative number and not greater than 50')
+    if (Math.trunc(members) > 1) fail(2, 'there is one member only to acknowledge a write')
+  } else if (!isObject(w) || Object.keys(w).length === 0 || !Object.values(w).every(isNumeric))
+    fail(9, 'w has to be a number, string, or tags with their numbers')
+}
