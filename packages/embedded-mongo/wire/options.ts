@@ -110,7 +110,7 @@ const checkWriteConcern = (given: unknown): void => {
   for (const name of ['j', 'fsync'])
     if (!isNullish(concern[name])) flag(concern[name], `writeConcern.${name}`)
   if ('w' in concern) checkW(w)
-  if (isNumeric(wtimeout) && !(Math.abs(toNumber(wtimeout)) <= LARGEST))
+  if (isNumeric(wtimeout) && !(toNumber(wtimeout) <= LARGEST))
     fail(9, 'wtimeout must be a number that fits into 32 bits')
   checkProvenance(concern.provenance)
 }

@@ -28,6 +28,8 @@ const group: Row[] = [
     [sum],
     [{ _id: null, n: decimal('Infinity') }],
   ],
+  [[{ v: decimal('-0') }], [sum], [{ _id: null, n: decimal('0') }]],
+  [[{ v: Number.POSITIVE_INFINITY }, { v: decimal('1') }], [sum], [{ _id: null, n: decimal('Infinity') }]],
   [[{}], [{ $group: { _id: null, $n: { $sum: 1 } } }], 40236],
   [[{}], [{ $group: { _id: null, 'a.b': { $sum: 1 } } }], 40235],
   [[{}], [{ $group: { _id: null, n: { $sum: 1, x: 1 } } }], 40238],

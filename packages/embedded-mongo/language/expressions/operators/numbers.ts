@@ -40,7 +40,7 @@ const moved = (date: Date, by: unknown, sign: 1 | -1): Date => {
 
 const $add = of(0, many, (values, _, name) => {
   if (values.some(isNullish)) return null
-  const sum = new Sum(toDecimal128)
+  const sum = new Sum(true)
   let date: Date | undefined
   for (const value of values) {
     if (value instanceof Date) {

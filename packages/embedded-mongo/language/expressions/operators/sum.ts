@@ -1,26 +1,35 @@
 import { Decimal128, Double } from 'bson'
 import { bsonType, toNumber } from '../../../values/values.ts'
-import { calculate, exactDecimal, fitting, isDecimal, isDouble, toWhole } from '../arithmetic.ts'
+import {
+  calculate,
+  exactDecimal,
+  fitting,
+  isDecimal,
+  isDouble,
+  toDecimal128,
+  toWhole,
+} from '../arithmetic.ts'
 
 const isLong = (value: unknown): boolean => bsonType(value) === 'Long'
 
 /** A sum that is exact until the end: doubles with what their addition loses, whole numbers without limit. */
 export class Sum {
-  readonly #decimalOf: (value: number) => Decimal128
+  readonly #short: boolean
   #whole = 0n
   #double = 0
   #lost = 0
+  #start: Decimal128 | undefined
   #decimal: Decimal128 | undefined
   #type: 'int' | 'long' | 'double' = 'int'
 
-  /** @param decimalOf how many digits of a double count beside decimals */
-  constructor(decimalOf = exactDecimal) {
-    this.#decimalOf = decimalOf
+  /** @param short of a double 15 digits count beside decimals, and a first decimal stays as it is */
+  constructor(short = false) {
+    this.#short = short
+    if (!short) this.#start = Decimal128.fromString('0')
   }
 
   add(value: unknown): void {
-    if (isDecimal(value))
-      this.#decimal = this.#decimal ? (calculate('add', this.#decimal, value) as Decimal128) : value
+    if (isDecimal(value)) this.#decimal = this.#plus(value)
     else if (isDouble(value)) {
       this.#type = 'double'
       this.#addDouble(toNumber(value))
@@ -28,6 +37,11 @@ export class Sum {
       if (isLong(value) && this.#type === 'int') this.#type = 'long'
       this.#whole += toWhole(value)
     }
+  }
+
+  #plus(value: Decimal128): Decimal128 {
+    const before = this.#decimal ?? this.#start
+    return before ? (calculate('add', before, value) as Decimal128) : value
   }
 
   #addDouble(value: number): void {
@@ -49,8 +63,9 @@ export class Sum {
       const whole = Decimal128.fromStringWithRounding(String(this.#whole))
       const total = this.#whole === 0n ? this.#decimal : calculate('add', this.#decimal, whole)
       if (this.#type !== 'double') return total
-      const parts = this.#lost === 0 ? [this.#double] : [this.#double, this.#lost]
-      return parts.reduce<unknown>((sum, part) => calculate('add', sum, this.#decimalOf(part)), total)
+      const parts = this.#lost && Number.isFinite(this.#double) ? [this.#double, this.#lost] : [this.#double]
+      const decimalOf = this.#short ? toDecimal128 : exactDecimal
+      return parts.reduce<unknown>((sum, part) => calculate('add', sum, decimalOf(part)), total)
     }
     if (this.#type === 'double') return new Double(this.double)
     if (BigInt.asIntN(64, this.#whole) !== this.#whole) return new Double(Number(this.#whole))
