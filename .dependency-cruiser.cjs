@@ -31,9 +31,9 @@ const rooms = {
     'charts',
     'chat',
   ],
-  cloud: ['parse-server', 'request', 'functions', 'triggers', 'class-definitions', 'gate'],
+  cloud: ['parse-server', 'request', 'functions', 'triggers', 'class-definitions', 'gate', 'live'],
   'path-api': ['answer', 'operation', 'pages', 'resources', 'response', 'limits', 'request', 'documentation'],
-  server: ['config', 'telemetry', 'database', 'limits', 'mail', 'accounts', 'import'],
+  server: ['config', 'telemetry', 'database', 'limits', 'mail', 'accounts', 'live', 'import'],
   [engine]: [
     'values',
     'language/expressions',
@@ -83,7 +83,7 @@ module.exports = {
         'The service starts it; its exports alone are reachable from outside, the harness by tests only.',
       severity: 'error',
       from: { pathNot: `^${engine}/` },
-      to: { path: `^${engine}/`, pathNot: `^${engine}/dist/(index|regex|testing)[.]` },
+      to: { path: `^${engine}/`, pathNot: `^${engine}/dist/(index|matcher|regex|testing)[.]` },
     },
     {
       name: 'embedded-mongo-harness-is-for-tests',

@@ -1,6 +1,5 @@
 import express, { type Express, type RequestHandler } from 'express'
 import helmet from 'helmet'
-import { refuseLiveQueries } from '../cloud/gate/live-queries.ts'
 import { classFamily, servesAtRoot } from '../cloud/gate/routes.ts'
 import { createPathApi, type PathApiOptions } from '../path-api/router.ts'
 import type { Spend } from '../records/limits/rate-limits.ts'
@@ -30,7 +29,6 @@ export async function createApp(parts: AppParts): Promise<Express> {
   app.set('trust proxy', config.trustProxy)
 
   app.use(observe(log, metrics, config.accessLog === 'on'))
-  app.use(refuseLiveQueries)
   app.use(headers(parts))
   const serveClasses = classFamily(parse, { trustProxy: config.trustProxy, open: config.open, log, spend })
   app.use('/1', serveClasses)

@@ -24,6 +24,7 @@ import { endAbandoned } from './database/abandoned.ts'
 import { type Connection, openConnection } from './database/connection.ts'
 import { openDatabase } from './database/database.ts'
 import { configuredRateLimits } from './limits/rate-limits.ts'
+import { openLiveQueries } from './live/live-queries.ts'
 import { parseMailAdapter } from './mail/parse-adapter.ts'
 import { openMailQueue, sendMailBy } from './mail/queue.ts'
 import { appName } from './mail/templates.ts'
@@ -45,8 +46,10 @@ interface Parts {
   log: Log
   /** None in the open test environment. */
   accounts?: OpenAccounts
+  /** Has a server offer live queries, too. */
+  serve(server: Server): void
   /** Ends what would not end by itself. */
-  drain(): Promise<void>
+  drain(): Promise<unknown>
   /** Resolves when the embedded database has ended by itself: nothing can be served any more. */
   databaseLost: Promise<void>
 }
@@ -73,7 +76,7 @@ export function startService(config: Config): Promise<Service> {
   return stoppable(async (onStop) => {
     const state: State = { draining: false }
     const parts = await open(config, onStop, state)
-    const server = await listen(parts.app, config)
+    const server = await listen(parts, config)
     onStop(() => {
       state.draining = true
       return Promise.all([drain(server), parts.drain()]).then(() => {})
@@ -119,8 +122,7 @@ async function open(config: Config, onStop: OnStop, state: State): Promise<Parts
     gate: createGate({ open: config.open, records, spend, accounts: (...all) => accountAnswers(...all) }),
   })
   if (!config.open) {
-    const onFault = (err: unknown) => log.error({ err }, 'The upkeep of the records failed')
-    const upkeep = await startUpkeep(records, onFault)
+    const upkeep = await startUpkeep(records, (err) => log.error({ err }, 'The upkeep of the records failed'))
     onStop(() => upkeep.end())
   }
 
@@ -135,8 +137,20 @@ async function open(config: Config, onStop: OnStop, state: State): Promise<Parts
     ...{ config, log, metrics, parse, publicUrl, spend, draining },
     pathFamily: pathFamily.options,
   })
+  const live = await openLiveQueries({ ...parts, app, sessions: accounts?.services.sessions })
   const { place, lost: databaseLost } = engine
-  return { url: publicUrl, place, app, client, db, log, drain, databaseLost, ...(accounts && { accounts }) }
+  const endless = { serve: live.serve, drain: () => Promise.all([drain(), live.end()]) }
+  return {
+    url: publicUrl,
+    place,
+    app,
+    client,
+    db,
+    log,
+    ...endless,
+    databaseLost,
+    ...(accounts && { accounts }),
+  }
 }
 
 /** What everything stands on: the database, the limits, the mails. */
@@ -190,8 +204,9 @@ const classFamilyParts = ({ open }: Config, records: Records, database: Connecti
   },
 })
 
-function listen(app: Express, { port, host }: Config): Promise<Server> {
+function listen({ app, serve }: Parts, { port, host }: Config): Promise<Server> {
   const server = createServer(app)
+  serve(server)
   return new Promise((resolve, reject) => {
     server.keepAliveTimeout = keepAliveMs
     refuseUnreadable(server)

@@ -1,5 +1,5 @@
 import type Parse from 'parse/node'
-import type { WriteAnswers } from './adapter/full-responses.ts'
+import { toClientJson, type WriteAnswers } from './adapter/full-responses.ts'
 import type { ToObject } from './adapter/read-once.ts'
 import type { RoleCache } from './adapter/role-cache.ts'
 import { requireParseServer } from './not-loaded.ts'
@@ -108,6 +108,32 @@ export async function accountInternals(appId: string): Promise<AccountInternals>
     ])
   const { createSession } = write
   return { config: Config.get(appId, '/1'), auth, rest, users: new router.UsersRouter(), createSession }
+}
+
+/** The ways between the class family's form and the database's; Parse Server must have started. */
+export interface ParseForms {
+  /** The filter of the database for the conditions of a query, which it changes. */
+  filterOf(className: string, where: object): Promise<object>
+  objectOf(className: string, document: object): Promise<object>
+}
+
+interface SchemaOfAll {
+  getOneSchema(className: string): Promise<object>
+}
+
+export async function parseForms(appId: string): Promise<ParseForms> {
+  const { default: Config } = await import('parse-server/lib/Config.js')
+  const { default: transform } = await import('parse-server/lib/Adapters/Storage/Mongo/MongoTransform.js')
+  const classes: SchemaOfAll = await Config.get(appId, '/1').database.loadSchema()
+  return {
+    filterOf: async (className, where) =>
+      transform.transformWhere(className, where, await classes.getOneSchema(className)),
+    async objectOf(className, document) {
+      const schema = await classes.getOneSchema(className)
+      const object = transform.mongoObjectToParseObject(className, structuredClone(document), schema)
+      return { __type: 'Object', className, ...toClientJson(object) }
+    },
+  }
 }
 
 interface AuthModule {

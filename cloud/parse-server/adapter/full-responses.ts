@@ -71,7 +71,8 @@ export function respondInFull(
   }
 }
 
-function toClientJson({ _rperm = [], _wperm = [], ...fields }: Stored): object {
+/** An object as clients get it: its permissions as an ACL. */
+export function toClientJson({ _rperm = [], _wperm = [], ...fields }: Stored): object {
   const ACL: Record<string, { read?: true; write?: true }> = {}
   for (const who of _rperm) ACL[who] = { read: true }
   for (const who of _wperm) ACL[who] = { ...ACL[who], write: true }

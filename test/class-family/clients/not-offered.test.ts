@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { newSdk } from '../../harness/clients/class-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
-import { config, keys, request, service } from '../../harness/service/service.ts'
-import { until } from '../../harness/until.ts'
+import { keys, request } from '../../harness/service/service.ts'
 
 describe('what the class family does not offer', () => {
   let user: Person
@@ -57,25 +56,5 @@ describe('what the class family does not offer', () => {
     // It collects the errors of all objects, each with a code of its own making.
     const [error] = await refusal(Parse.Object.saveAll(together, { ...session, transaction: true }))
     assert.match(error.message, /transaction/)
-  })
-
-  it('closes a socket for live queries with a reason, once', async () => {
-    const Parse = newSdk()
-    const client = new Parse.LiveQueryClient({
-      ...{ applicationId: config.applicationId, serverURL: service.url.replace(/^http/, 'ws').concat('/1') },
-      ...{ javascriptKey: config.javascriptKey, sessionToken: user.sessionToken },
-    })
-    const told: string[] = []
-    const states: string[] = []
-    client.on('error', (error: unknown) => told.push(String(error)))
-    for (const state of ['open', 'close']) client.on(state, () => states.push(state))
-    client.connectPromise.catch(() => {})
-    client.open()
-    await until(() => told.length > 0)
-    assert.match(told[0] ?? '', /^Live queries are not offered/)
-    // biome-ignore lint/suspicious/noExplicitAny: the SDK's own state
-    assert.equal((client as any).state, 'disconnected')
-    assert.deepEqual([told.length, states.includes('close')], [1, false])
-    assert.equal((await fetch(`${service.url}/health/live`)).status, 200)
   })
 })

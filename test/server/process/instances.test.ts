@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
 import { newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { eventSource } from '../../harness/clients/event-source.ts'
+import { subscribe } from '../../harness/clients/live-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
 import { standstill } from '../../harness/service/clock.ts'
 import { startNeighbour } from '../../harness/service/neighbour.ts'
@@ -65,6 +67,32 @@ describe('two instances on one database', function suite() {
       pass(5_001)
       assert.deepEqual(await known(service.url), [yes, no])
     })
+  })
+
+  it('both tell what either has written, in the same order, and go on where the other one stopped', async () => {
+    const at = `/ehr/${patient.ehrId}/changes`
+    const [here, there] = [await eventSource(patient, at), await eventSource(patient, at, { url: other.url })]
+    const live = [
+      await subscribe(nurse, 'BodyWeight'),
+      await subscribe(nurse, 'BodyWeight', (query) => query, other.url),
+    ]
+    const write = async (url: string, weight: number) => {
+      const headers = { ...patient.headers, 'content-type': 'application/json' }
+      const timestamp = { __type: 'Date', iso: '2026-03-01T08:30:00.000Z' }
+      const body = JSON.stringify({ carePlanId: planId, weight, weightUnit: 'kg', timestamp })
+      const answer = await fetch(`${url}/1/classes/BodyWeight`, { method: 'POST', headers, body })
+      assert.equal(answer.status, 201, await answer.text())
+    }
+    for (const [i, url] of [service.url, other.url, service.url].entries()) await write(url, 50 + i)
+    for (const { next } of live)
+      for (const weight of [50, 51, 52]) assert.equal((await next())[1].get('weight'), weight)
+    const ids = []
+    for (const source of [here, there])
+      ids.push([(await source.next()).id, (await source.next()).id, (await source.next()).id])
+    assert.deepEqual(ids[0], ids[1])
+    const again = await eventSource(patient, at, { url: other.url, after: ids[0]?.[0] ?? '' })
+    assert.deepEqual([(await again.next()).id, (await again.next()).id], ids[1]?.slice(1))
+    for (const one of [here, there, again, ...live]) one.close()
   })
 
   it('both write to the audit, which holds together', async () => {

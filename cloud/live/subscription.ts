@@ -1,0 +1,84 @@
+import { compileFilter } from '@health-record-service/embedded-mongo/matcher'
+import { type ClassName, isClassName } from '../../records/kinds.ts'
+import type { Happening } from '../../records/live/happenings.ts'
+import { type Caller, isPermitted } from '../../records/store/documents/caller.ts'
+import type { ParseDocument } from '../../records/store/documents/parse-format.ts'
+import { noSuchClass } from '../gate/not-offered.ts'
+import { readListQuery } from '../gate/query/list-query.ts'
+import { fieldList } from '../gate/query/parameters.ts'
+import { newBudget } from '../gate/query/where.ts'
+import { servedClasses } from '../gate/request/classes.ts'
+import { code, Refusal } from '../gate/request/parse-request.ts'
+import type { ParseForms } from '../parse-server/internals.ts'
+
+/** What somebody has subscribed to, checked and ready to be compared with what happens. */
+export interface LiveQuery {
+  className: ClassName
+  where: Record<string, unknown>
+  matches(document: ParseDocument): boolean
+  /** The fields that are sent; undefined: all. */
+  keys: readonly string[] | undefined
+  /** The fields of which at least one must have changed. */
+  watch: readonly string[] | undefined
+}
+
+/** What a subscription is told of a change, of the record in the form of the database. */
+export interface LiveEvent {
+  op: 'create' | 'update' | 'enter' | 'leave' | 'delete'
+  object: ParseDocument
+  original?: ParseDocument | undefined
+}
+
+const serves = servedClasses(false)
+
+/**
+ * Reads a query as a list's is read; subqueries would have to be asked anew with every change.
+ * @throws Refusal
+ */
+export async function readLiveQuery(query: Record<string, unknown>, forms: ParseForms): Promise<LiveQuery> {
+  const { className, where = {}, keys, fields, watch } = query
+  if (!isClassName(className))
+    throw new Refusal(400, code.forbidden, noSuchClass(String(className).slice(0, 64)))
+  const read = readListQuery({ where, keys: keys ?? fields }, className, {
+    serves,
+    budget: { ...newBudget(), subqueries: 0 },
+  })
+  const conditions = read.where ?? {}
+  const plain = structuredClone(conditions)
+  return {
+    className,
+    where: conditions,
+    matches: compileFilter(await forms.filterOf(className, plain)),
+    keys: read.keys?.split(','),
+    watch: watch === undefined ? undefined : fieldList(watch, 'watch')?.split(','),
+  }
+}
+
+/**
+ * What a change is for one who asks: it may begin or cease to be what they asked for, or may see. Nobody is shown what they
+ * may not read at this moment.
+ */
+export function eventFor(
+  { matches, watch }: LiveQuery,
+  caller: Caller,
+  { before, after }: Happening,
+): LiveEvent | undefined {
+  const readable = (document: ParseDocument | null) =>
+    document !== null && isPermitted(document._rperm, caller)
+  const fits = (document: ParseDocument | null) => readable(document) && matches(document as ParseDocument)
+  const [was, is] = [fits(before), fits(after)]
+  if (before && !after) return was ? { op: 'delete', object: before } : undefined
+  if (!after || (!was && !is)) return undefined
+  if (!is)
+    return {
+      op: 'leave',
+      object: (readable(after) ? after : before) as ParseDocument,
+      original: before ?? undefined,
+    }
+  const hasChanged = !watch || watch.some((field) => !isSame(before?.[field], after[field]))
+  if (was) return hasChanged ? { op: 'update', object: after, original: before as ParseDocument } : undefined
+  if (before) return { op: 'enter', object: after, original: readable(before) ? before : undefined }
+  return hasChanged ? { op: 'create', object: after } : undefined
+}
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)

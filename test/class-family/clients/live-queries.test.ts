@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
+import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { newSdk } from '../../harness/clients/class-client.ts'
+import { connecting, rawSocket, subscribe } from '../../harness/clients/live-client.ts'
+import { ok } from '../../harness/clients/path-client.ts'
+import { logInAs, newPerson, type Person } from '../../harness/people/people.ts'
+import { config, service } from '../../harness/service/service.ts'
+import { until } from '../../harness/until.ts'
+
+describe('live queries', () => {
+  let patient: Patient
+  let nurse: Person
+  let planId: string
+  let otherPlanId: string
+  const open: { close(): unknown }[] = []
+  before(async () => {
+    ;[patient, nurse] = await Promise.all([newPatient(), newPerson()])
+    planId = await newPlan(patient)
+    otherPlanId = await newPlan(patient)
+    await letIn(planId, nurse, 'write')
+  })
+  afterEach(() => {
+    for (const one of open.splice(0)) one.close()
+  })
+
+  const weigh = async (carePlanId: string, weight = 70): Promise<string> => {
+    const body = { carePlanId, weight, weightUnit: 'kg', timestamp: '2026-03-01T08:30:00Z' }
+    return ok(await patient.call('POST', 'procedure/bodyweight', body), 201).id
+  }
+
+  const subscribed = async (...asked: Parameters<typeof subscribe>) => {
+    const subscription = await subscribe(...asked)
+    open.push(subscription)
+    return subscription
+  }
+
+  it('tell an SDK what is made, changed and deleted, by either family', async () => {
+    const { next } = await subscribed(nurse, 'BodyWeight')
+    const id = await weigh(planId)
+    const [made, object] = await next()
+    assert.deepEqual(
+      [made, object.id, object.className, object.get('weight')],
+      ['create', id, 'BodyWeight', 70],
+    )
+    assert.ok(object.get('timestamp') instanceof Date && object.createdAt instanceof Date)
+    const Parse = newSdk()
+    const session = { sessionToken: nurse.sessionToken }
+    const weight = await new Parse.Query('BodyWeight').get(id, session)
+    assert.deepEqual(object.toJSON(), weight.toJSON())
+    await weight.save({ weight: 71 }, session)
+    const [changed, now, former] = await next()
+    assert.deepEqual([changed, now.get('weight'), former?.get('weight')], ['update', 71, 70])
+    await weight.destroy(session)
+    const [gone, last] = await next()
+    assert.deepEqual([gone, last.id], ['delete', id])
+  })
+
+  it('are compared with their conditions as a find is: objects enter and leave', async () => {
+    const heavy = await subscribed(nurse, 'BodyWeight', (query) =>
+      query.greaterThan('weight', 80).equalTo('carePlanId', planId).select('weight'),
+    )
+    const id = await weigh(planId, 75)
+    const change = async (weight: number) => {
+      const path = `/ehr/${patient.ehrId}/procedure/bodyweight/${id}`
+      const body = { carePlanId: planId, weight, weightUnit: 'kg', timestamp: '2026-03-01T08:30:00Z' }
+      ok(await patient.call('PUT', path, body))
+    }
+    await change(85)
+    const [entered, object] = await heavy.next()
+    assert.deepEqual([entered, object.get('weight'), object.get('weightUnit')], ['enter', 85, undefined])
+    await change(78)
+    assert.equal((await heavy.next())[0], 'leave')
+  })
+
+  it('show nobody what they may not read', async () => {
+    const { told, next } = await subscribed(nurse, 'BodyWeight')
+    await weigh(otherPlanId, 60)
+    const seen = await weigh(planId, 61)
+    assert.equal((await next())[1].id, seen)
+    assert.equal(told.length, 1)
+  })
+
+  it('hide the subject of an anonymous plan, also from who asks for it', async () => {
+    const anonymous = await newPlan(patient, { anonymous: true })
+    const helper = await newPerson()
+    await letIn(anonymous, helper, 'read')
+    const all = await subscribed(helper, 'Ehr')
+    const asking = await subscribed(helper, 'Ehr', (query) => query.equalTo('subjectId', patient.mvUid))
+    const ehrs = service.db.collection<{ _id: string; version: number }>('Ehr')
+    const ehr = await ehrs.findOneAndUpdate(
+      { _id: patient.ehrId },
+      { $inc: { version: 1 } },
+      { returnDocument: 'after' },
+    )
+    await service.db.collection<{ _id: string }>('history.changes').insertOne({
+      ...{ _id: `${patient.ehrId}/Ehr/${patient.ehrId}/${String(ehr?.version).padStart(10, '0')}/x` },
+      ...{ version: ehr?.version, at: new Date(), userId: 'x', application: 'x', action: 'update' },
+      ...{ changed: [], before: ehr },
+    })
+    const [, object] = await all.next()
+    assert.deepEqual([object.id, object.get('subjectId')], [patient.ehrId, undefined])
+    assert.deepEqual(asking.told, [])
+  })
+
+  it('end with the role and with the session', async () => {
+    const guest = await newPerson()
+    await letIn(planId, guest, 'read')
+    const another = await logInAs(guest.email)
+    const [ofRole, ofSession] = [
+      await subscribed(guest, 'BodyWeight'),
+      await subscribed(another, 'BodyWeight'),
+    ]
+    await weigh(planId)
+    await Promise.all([ofRole.next(), ofSession.next()])
+    const { client, db } = service
+    const role = { ehrId: patient.ehrId, carePlanId: planId, right: 'read' } as const
+    await client.withSession((session) =>
+      session.withTransaction(() => setPlanRole({ client, db }, session, guest.mvUid, role, false)),
+    )
+    ok(await another.call('POST', '/auth/logout'), 204)
+    const watching = await subscribed(nurse, 'BodyWeight')
+    await weigh(planId)
+    await watching.next()
+    assert.deepEqual([ofRole.told.length, ofSession.told.length], [1, 1])
+    await until(() => ofSession.errors.length > 0)
+    assert.match(ofSession.errors[0] ?? '', /Invalid session token/)
+  })
+
+  it('are in the audit: the subscription as a query, what it is told as reads', async () => {
+    const since = new Date()
+    const { next } = await subscribed(nurse, 'BodyWeight', (query) => query.equalTo('carePlanId', planId))
+    await weigh(planId)
+    await next()
+    const entries = (await auditOf(patient.ehrId, since)).filter((entry) => !entry.startsWith('create'))
+    assert.deepEqual(entries, ['query BodyWeight done', 'read BodyWeight done'])
+  })
+
+  it('refuse what find refuses, in words, and go on', async () => {
+    const socket = await rawSocket()
+    open.push(socket.socket)
+    assert.equal((await socket.answer(connecting({ sessionToken: nurse.sessionToken }))).op, 'connected')
+    const refusals: [object, number][] = [
+      [{ className: 'BodyWeight', where: { $where: 'true' } }, 102],
+      [{ className: 'BodyWeight', where: { weight: { $regex: '(?=a)' } } }, 102],
+      [{ className: 'BodyWeight', where: { weight: { $inQuery: { className: 'Goal', where: {} } } } }, 102],
+      [{ className: '_Session', where: {} }, 119],
+      [{ className: '_User', where: {} }, 119],
+      [{ className: 'BodyWeight', where: { constructor: 1 } }, 107],
+      [{ className: 'BodyWeight', watch: 'a$b' }, 102],
+    ]
+    for (const [i, [query, code]] of refusals.entries()) {
+      const { op, requestId, ...fault } = await socket.answer({ op: 'subscribe', requestId: i, query })
+      assert.deepEqual([op, requestId, fault.code], ['error', i, code], JSON.stringify([query, fault]))
+    }
+    for (const nonsense of [[], { op: 'nothing', requestId: 1 }, { op: 'subscribe' }])
+      assert.equal((await socket.answer(nonsense)).op, 'error')
+    const query = { className: 'BodyWeight', where: {} }
+    assert.equal((await socket.answer({ op: 'subscribe', requestId: 9, query })).op, 'subscribed')
+  })
+
+  it('are for those with the keys and a session', async () => {
+    for (const message of [
+      { op: 'connect', applicationId: 'other', javascriptKey: config.javascriptKey },
+      { op: 'connect', applicationId: config.applicationId },
+      connecting({ javascriptKey: config.masterKey }),
+      connecting({ sessionToken: 'r:nonsense' }),
+    ]) {
+      const socket = await rawSocket()
+      const { op, reconnect } = await socket.answer(message)
+      assert.deepEqual([op, reconnect], ['error', false])
+      await until(() => socket.closedWith() === 1008)
+    }
+    const silent = await rawSocket()
+    open.push(silent.socket)
+    await silent.answer(connecting())
+    const query = { className: 'BodyWeight', where: {} }
+    assert.equal((await silent.answer({ op: 'subscribe', requestId: 1, query })).code, 209)
+  })
+
+  it('close a socket with a message that is too large', async () => {
+    const socket = await rawSocket()
+    socket.socket.send(Buffer.alloc(10 * 1024 * 1024, ' '))
+    await until(() => socket.closedWith() !== undefined)
+  })
+
+  it('answer what asks for another protocol in this one', async () => {
+    const headers = {
+      connection: 'Upgrade, HTTP2-Settings',
+      upgrade: 'h2c',
+      'http2-settings': 'AAMAAABkAAQAAP__',
+    }
+    const status = await new Promise((resolve, reject) => {
+      request(`${service.url}/health/live`, { headers }, (answer) => resolve(answer.statusCode))
+        .on('error', reject)
+        .end()
+    })
+    assert.equal(status, 200)
+  })
+})
