@@ -121,14 +121,14 @@ export async function openRecords(
   const chats = openChats(records, own.profiles)
   const ofUsers = openUserData(records, batches, recordsOf)
   const services = {
-    ...{ ...own, queries: new Queries(records, MEASUREMENTS), batches, types, chats, ...ofUsers },
+    ...{ ...own, queries: queriesOf(records, openehr), batches, types, chats, ...ofUsers },
     recordsOf: recordsOf as Services['recordsOf'],
   }
   const others = [own.profiles, carePlans, ...Object.values(openehr), ...Object.values(types), chats]
   const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
   await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()])
   await addUsual(types, openehr)
-  const running = await startRunning(records, underWay, carePlans, new Reminders(chats, sendMail), log)
+  const running = await startRunning(records, underWay, { ...own, chats, sendMail }, log)
   const close = async () => {
     await running.end()
     await oldEntries?.end()
@@ -143,12 +143,16 @@ async function addUsual(types: ReturnType<typeof openTypes>, { templates }: Retu
   await templates.addUsual(ownTemplates(MEASUREMENTS))
 }
 
-/** What goes on by itself: works of several steps, and participations whose time comes or ends. */
+/** What goes on by itself: works of several steps, participations whose time comes or ends, mails, the facts of older compositions. */
 async function startRunning(
   records: Records,
   underWay: Connection['underWay'],
-  carePlans: CarePlans,
-  reminders: Reminders,
+  {
+    carePlans,
+    compositions,
+    chats,
+    sendMail,
+  }: { carePlans: CarePlans; compositions: Compositions; chats: Chats; sendMail: SendMail },
   log: Log,
 ): Promise<{ end(): Promise<void> }> {
   const jobs = { ...removalJobs(records), ...containerJobs(records), ...carePlans.jobs }
@@ -160,12 +164,19 @@ async function startRunning(
     () => carePlans.participants.changeAccess(),
     (err) => log.error({ err }, 'The access of participants could not be updated'),
   )
+  const reminders = new Reminders(chats, sendMail)
   const mails = periodically(
     MINUTE_MS,
     () => reminders.send(records.clock()),
     (err) => log.error({ err }, 'Nobody could be reminded of chat messages'),
   )
+  const filling = periodically(
+    MINUTE_MS,
+    (ending) => compositions.facts.run(ending),
+    (err) => log.error({ err }, 'Older compositions could not be given their facts'),
+  )
   const end = async () => {
+    await filling.end()
     await mails.end()
     await changes.end()
     await works.end()
@@ -209,6 +220,9 @@ function openEhr(records: Records, ehrs: Ehrs) {
     storedQueries: new StoredQueries(records),
   }
 }
+
+const queriesOf = (records: Records, { compositions }: ReturnType<typeof openEhr>) =>
+  new Queries(records, MEASUREMENTS, compositions.facts)
 
 /** What is derived from the measurements, and the limits within which they should be. */
 function openCharts(records: Records, holders: Holders) {

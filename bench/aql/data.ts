@@ -4,7 +4,7 @@ import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
 import { BloodPressure } from '../../records/measurements/kinds/blood-pressure.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { Composition } from '../../records/openehr/composition-record.ts'
-import { factsIn, momentIn } from '../../records/openehr/compositions/facts.ts'
+import { indexedIn } from '../../records/openehr/compositions/facts.ts'
 import { compositionOf, headOf } from '../../records/openehr/measured/composition-of.ts'
 import { newId } from '../../records/store/documents/ids.ts'
 import { type ParseDocument, storedPermissions } from '../../records/store/documents/parse-format.ts'
@@ -48,8 +48,7 @@ export async function load(uri: string, subjectId: string, items: number): Promi
     const compositions = some.flatMap((ehrId, at) =>
       Array.from({ length: PER_EHR }, (_, nth) => {
         const composition = pressureOf((i + at) * PER_EHR + nth)
-        const start = momentIn((composition.context as { start_time?: { value: string } }).start_time?.value)
-        const own = { facts: factsIn(composition), start, json: JSON.stringify(composition) }
+        const own = { ...indexedIn(composition), json: JSON.stringify(composition) }
         return document(randomUUID(), ehrId, subjectId, { ehrId, ...kept, ...own })
       }),
     )

@@ -6,6 +6,7 @@ import type { Caller } from '../../store/documents/caller.ts'
 import { accessesOf, attemptOf } from '../../store/resource.ts'
 import type { Records } from '../../store/writing/transaction.ts'
 import { Composition } from '../composition-record.ts'
+import type { FactsFilling } from '../compositions/facts-filling.ts'
 import { placeOf, TextFault } from '../formats/text-fault.ts'
 import { checked, MOST_ROWS, type Parameters, pathsIn } from './checker.ts'
 import { evaluation } from './evaluation/evaluate.ts'
@@ -72,11 +73,20 @@ const MOST_ENTRIES = 100
 export class Queries {
   readonly #records: Records
   readonly #kinds: readonly MeasurementKind[]
+  readonly #facts: Pick<FactsFilling, 'isDone'>
 
-  /** @param kinds the measurements that are compositions, too */
-  constructor(records: Records, kinds: readonly MeasurementKind[]) {
+  /**
+   * @param kinds the measurements that are compositions, too
+   * @param facts whether all compositions have theirs
+   */
+  constructor(
+    records: Records,
+    kinds: readonly MeasurementKind[],
+    facts: Pick<FactsFilling, 'isDone'> = { isDone: true },
+  ) {
     this.#records = records
     this.#kinds = kinds
+    this.#facts = facts
   }
 
   /**
@@ -88,13 +98,13 @@ export class Queries {
     const window = windowOf(query, request)
     const evaluated = evaluation(query, this.#records.clock())
     const collected = collector(query, evaluated, window, new Budget())
-    const plan = planOf(query)
+    const plan = this.#planOf(query)
     const found = forests({
       ...{ db: this.#records.db, kinds: this.#kinds },
       ...{ caller: readerOf(caller), plan, needsEhr: needsEhr(query) },
     })
     const evaluating = () => collectedRows({ found, evaluated, collected, pace: new Pace(isAbandoned) })
-    const counted = countedIn(query)
+    const counted = this.#facts.isDone ? countedIn(query) : undefined
     const made =
       counted === undefined ? evaluating() : this.#counted(caller, counted, window, { evaluating, plan })
     return {
@@ -103,6 +113,11 @@ export class Queries {
       rows: () => this.#reported(caller, request, made),
       hasMore: collected.hasMore,
     }
+  }
+
+  #planOf(query: Query): Plan {
+    const plan = planOf(query)
+    return this.#facts.isDone ? plan : { ...plan, facts: undefined }
   }
 
   /** What indexes count, for those who query all EHRs. */
@@ -124,7 +139,7 @@ export class Queries {
   async explain(caller: Caller, request: QueryRequest): Promise<Explanation> {
     const query = queryIn(request)
     windowOf(query, request)
-    const plan = planOf(query)
+    const plan = this.#planOf(query)
     const reader = readerOf(caller)
     const { db } = this.#records
     const ids = plan.compositions ? await new EhrsRead(db, reader, plan).ids() : []

@@ -18,7 +18,8 @@ import { heldMeasurements } from '../measured/held-measurements.ts'
 import { MeasuredCompositions } from '../measured/measured-compositions.ts'
 import type { RmObject } from '../rm/canonical.ts'
 import type { KeptTemplate, Templates } from '../templates/kept-templates.ts'
-import { factsIn, momentIn } from './facts.ts'
+import { indexedIn } from './facts.ts'
+import { FactsFilling } from './facts-filling.ts'
 import { linksIn, targetsOf } from './links.ts'
 import { readComposition, type Sent, within } from './reading.ts'
 
@@ -43,12 +44,15 @@ export class Compositions {
   readonly #templates: Templates
   readonly #measured: MeasuredCompositions
   readonly #store
+  /** Of those that were stored before there were any. */
+  readonly facts: FactsFilling
 
   /** @param kinds the measurements that are compositions, too, and that compositions hold */
   constructor(records: Records, templates: Templates, kinds: readonly MeasurementKind[]) {
     this.#records = records
     this.#templates = templates
     this.#measured = new MeasuredCompositions(records, kinds)
+    this.facts = new FactsFilling(records)
     this.#store = new Store(records, { ...Composition, companion: heldMeasurements(kinds) })
   }
 
@@ -205,15 +209,13 @@ export class Compositions {
     )
     const { uid, ...rest } = object
     const told = within(uid, 'value')
-    const start = momentIn(within(object, 'context', 'start_time', 'value'))
     return {
       kept: {
         template: template.head.id,
         templateId: template.head.templateId,
         name: String(within(object, 'name', 'value')),
         archetypes: archetypesOf(object),
-        facts: factsIn(object),
-        ...(start !== undefined && { start }),
+        ...indexedIn(object),
         links: [...new Set(linksIn(object).flatMap(({ target }) => targetsOf(target)))],
         json: JSON.stringify(rest),
       },

@@ -66,8 +66,15 @@ export function timesIn(facts: readonly string[], archetypeId: string): number {
   return Buffer.from(bits, 'hex').readDoubleBE() * -1
 }
 
+/** What a composition is found by: its facts, and when its context began. */
+export function indexedIn(composition: RmObject): { facts: string[]; start?: number } {
+  const { start_time } = (composition.context ?? {}) as { start_time?: RmObject }
+  const start = momentIn(start_time?.value)
+  return { facts: factsIn(composition), ...(start !== undefined && { start }) }
+}
+
 /** The magnitudes of the elements, and the times of the events, of all archetypes in a composition. */
-export function factsIn(composition: RmObject): string[] {
+function factsIn(composition: RmObject): string[] {
   const facts = new Set<string>()
   const times = new Map<string, number>()
   const visit = (value: unknown, within: Within | undefined): void => {
