@@ -1,6 +1,6 @@
 import type { Static, TObject, TProperties } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
-import { fromPath, namesOf } from '../../schemas/forms/fields.ts'
+import { fromPath, namesOf, ofFields } from '../../schemas/forms/fields.ts'
 import { plansOfParticipant } from '../ehrs/rights/readable.ts'
 import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
@@ -41,15 +41,25 @@ export const set = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K]
     [K in keyof T]: Exclude<T[K], null>
   }
 
+const defaultsOf = ofFields(
+  (fields): Body =>
+    Object.fromEntries(
+      Object.entries(fields).flatMap(([name, { default: value }]) =>
+        value === undefined ? [] : [[name, value]],
+      ),
+    ),
+)
+
 /** What is set of a body, and the defaults of what is not. */
 const withDefaults = (fields: TProperties, body: object): Body => ({
-  ...Object.fromEntries(
-    Object.entries(fields).flatMap(([name, { default: value }]) =>
-      value === undefined ? [] : [[name, value]],
-    ),
-  ),
+  ...defaultsOf(fields),
   ...set(fromPath(fields, body)),
 })
+
+/** How a new record's status begins, where it has one. */
+const beginningOf = ofFields((fields) =>
+  Object.fromEntries(namesOf(fields, 'status').map((name) => [name, 'ACTIVE'])),
+)
 
 /** Checks that the place whose list is requested exists for the caller. @throws NotFound */
 export interface Holders {
@@ -179,8 +189,7 @@ export class Registered<S extends TObject, L extends string> {
   /** What a body makes, with all that follows from it. @throws RuleViolated */
   async newRecord(place: Place, body: object): Promise<Static<S> & Place> {
     const { fields } = this.kind
-    const status = namesOf(fields, 'status').map((name) => [name, 'ACTIVE'])
-    const input = { ...withDefaults(fields, body), ...Object.fromEntries(status), ...place }
+    const input = { ...withDefaults(fields, body), ...beginningOf(fields), ...place }
     const kind = await ruledFor(this.#records, this.kind as unknown as ClassKind, input)
     return validNew(kind, input) as Static<S> & Place
   }

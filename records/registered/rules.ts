@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { classForm, fieldForm } from '../../schemas/forms/class-form.ts'
-import { namesOf } from '../../schemas/forms/fields.ts'
+import { namesOf, ofFields } from '../../schemas/forms/fields.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import type { ClassKind, Values } from './kind.ts'
 import { refuseViolations } from './refusals/refusals.ts'
@@ -94,8 +94,9 @@ export function validChange<T extends object>(kind: ClassKind, now: T, next: T):
 }
 
 /** The derived fields; those that no longer apply are removed. */
-export const derivedNames = ({ fields }: Pick<ClassKind, 'fields'>): string[] =>
-  namesOf(fields, 'derived', 'internal')
+export const derivedNames = ({ fields }: Pick<ClassKind, 'fields'>): readonly string[] => oursOf(fields)
+
+const oursOf = ofFields((fields) => namesOf(fields, 'derived', 'internal'))
 
 /** What a client has written of a record: neither what the service derives, nor its id and times. */
 function clientValues({ place, fields }: ClassKind, record: object): Record<string, unknown> {

@@ -93,13 +93,29 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 const isOfType = ({ type }: TSchema, value: unknown): boolean => TYPES[type]?.(value) ?? false
 
-/** The way back: of several fields that share a name the one whose type the value has, else the last one. */
-export function fromPath(fields: TProperties, values: object): Record<string, unknown> {
+/** What follows from a kind's fields, which stay as they are: made when it is first asked for. */
+export function ofFields<R>(make: (fields: TProperties) => R): (fields: TProperties) => R {
+  const known = new WeakMap<TProperties, R>()
+  return (fields) => {
+    const made = known.get(fields) ?? make(fields)
+    known.set(fields, made)
+    return made
+  }
+}
+
+/** The fields, by the names that the path family has for them. */
+const namesByPath = ofFields((fields) => {
   const byPath = new Map<string, string[]>()
   for (const name of Object.keys(fields)) {
     const inPath = pathName(fields, name)
     byPath.set(inPath, [...(byPath.get(inPath) ?? []), name])
   }
+  return byPath
+})
+
+/** The way back: of several fields that share a name the one whose type the value has, else the last one. */
+export function fromPath(fields: TProperties, values: object): Record<string, unknown> {
+  const byPath = namesByPath(fields)
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => {
       const named = byPath.get(name) ?? [name]

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { Document } from 'bson'
 import { get } from '../../values/values.ts'
-import type { View, WritableView } from '../disk/overlay.ts'
+import type { View, Visitor, WritableView } from '../disk/overlay.ts'
 import { inSpace, raiseFlag } from './catalog.ts'
 import type { Index } from './indexes.ts'
 import { after, encodeStart, SPACE_BYTES } from './key-codec.ts'
@@ -126,15 +126,16 @@ export class TallyCheck {
 
 /** How many documents have any of these elements. @param starts the keys of the index with which those of an element begin */
 export const countTallied = (view: View, index: Index, starts: readonly Buffer[]): number => {
-  const hashes = new Map<string, Buffer>()
+  const hashes = new Set<string>()
+  const visitor: Visitor = (bytes, _, end) => {
+    hashes.add(Buffer.from(bytes.subarray(end - HASH_BYTES, end)).toString('latin1'))
+    return true
+  }
   for (const start of starts) {
     const low = elementKey(index, start.subarray(SPACE_BYTES))
-    for (const key of view.keys(low, after(low))) {
-      const hash = key.subarray(-HASH_BYTES)
-      hashes.set(hash.toString('latin1'), hash)
-    }
+    view.visit(low, after(low), false, Number.POSITIVE_INFINITY, visitor)
   }
   let count = 0
-  for (const hash of hashes.values()) count += Number(view.get(tallyKey(index, hash)) ?? 0)
+  for (const hash of hashes) count += Number(view.get(tallyKey(index, Buffer.from(hash, 'latin1'))) ?? 0)
   return count
 }
