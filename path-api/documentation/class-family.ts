@@ -21,7 +21,6 @@ const filters = [
     { type: 'integer', minimum: 0, examples: [100] },
   ],
   ['skip', 'Number of objects to skip', { type: 'integer', minimum: 0, examples: [0] }],
-  ['distinct', 'Property whose distinct values are returned', { type: 'string', examples: ['status'] }],
   ['count', '1: count the objects', { type: 'integer', enum: [0, 1], examples: [1] }],
 ] as const
 
@@ -77,9 +76,27 @@ const withClassName = (paths: Record<string, Json>): Record<string, Json> =>
     ]),
   )
 
+/** An object as Parse shows it: with who may read and write it, and after a trigger with its class. */
+const shown = (stored: TSchema): TSchema =>
+  stored === Anything
+    ? stored
+    : {
+        ...stored,
+        properties: {
+          ...stored.properties,
+          ACL: Type.Optional(
+            Type.Record(Type.String(), Type.Object({}, { additionalProperties: Type.Boolean() }), {
+              description: 'Who may read and write it: ids of users, and `role:` with the names of roles',
+              examples: [{ m4RtYu78Io: { read: true, write: true } }],
+            }),
+          ),
+          className: Type.Optional(Type.String({ description: 'Its class' })),
+        },
+      }
+
 const listOf = (name: string, item: TSchema) =>
   closed(`${name}Objects`, 'The objects, and their count if it was requested', {
-    results: Type.Array(item, { description: 'The objects; with `distinct` values of a property' }),
+    results: Type.Array(item, { description: 'The objects' }),
     count: Type.Optional(Type.Integer({ description: 'How many there are in all', examples: [1] })),
   })
 
@@ -200,8 +217,9 @@ function classPaths(
       get: operationObject({
         operationId: id('list'),
         summary: `List ${name} objects`,
-        description: 'Those that the caller may read.',
-        answers: [200, listOf(name, stored)],
+        description:
+          'Those that the caller may read. With `distinct=` and a property, `results` are its distinct values instead.',
+        answers: [200, listOf(name, shown(stored))],
         parameters: filters.map(([filter]) => shared(filter)),
       }),
       ...(!readOnly && {
@@ -220,7 +238,7 @@ function classPaths(
         operationId: id('get'),
         summary: `Get ${one}`,
         description: 'What the caller may not read is answered like what does not exist.',
-        answers: [200, stored],
+        answers: [200, shown(stored)],
       }),
       ...(!readOnly && {
         put: operationObject({
