@@ -32,6 +32,11 @@ const benches: Record<string, { about: string; run(options: Options): Promise<un
     about: 'a user’s own data and chat against a bare Express: batches, a list, posts, a topic',
     run: async () => (await import('./user-data/own-data.ts')).ownData(),
   },
+  live: {
+    about:
+      'live queries: 1,000 sockets and 100 writes a second, from the answer to the event; one that takes nothing',
+    run: async () => (await import('./live/live.ts')).live(),
+  },
   aql: {
     about: 'AQL over ever more compositions: one EHR, all EHRs, a count; and commits',
     run: async ({ items, data }) => (await import('./aql/querying.ts')).aql(items, data),

@@ -49,6 +49,7 @@ describe('the tour of the README', function suite() {
     assert.match(stdout, /"id":"steps.value"/)
     assert.match(stdout, /"eventType":"fall"/)
     assert.match(stdout, /"text":"Is this enough\?"/)
+    assert.match(stdout, /data: \{[^\n]*"operation":"create"[^\n]*"text":"Very good. Mind the stairs!"/)
     assert.match(stdout, /"title":"My steps",[^{}]*\{[^{}]*\},[^{}]*"unread":1/)
     assert.match(stdout, /"rows":\[\["\w{10}::hrs.local::1",185\],\s*\["[0-9a-f-]{36}::hrs.local::1",172\]\]/)
   })
@@ -64,7 +65,7 @@ describe('the tour of the README', function suite() {
     writeFileSync(script, tour('js'))
     try {
       const { stdout } = await run(process.execPath, [script], { env })
-      assert.deepEqual(stdout.trim().split('\n'), ['ACTIVE', '1 118', 'normal'])
+      assert.deepEqual(stdout.trim().split('\n'), ['ACTIVE', '1 118', 'heard of 118', 'normal'])
     } finally {
       rmSync(script)
     }

@@ -15,7 +15,7 @@ import { code, Refusal } from '../gate/request/parse-request.ts'
 import type { ParseForms } from '../parse-server/internals.ts'
 import { identityOf } from '../request/caller.ts'
 import { type Answering, CLOSE, type Connection } from './connection.ts'
-import { eventFor, type LiveQuery, readLiveQuery } from './subscription.ts'
+import { eventFor, isOfInterest, type LiveQuery, readLiveQuery } from './subscription.ts'
 
 export interface LiveQueryParts {
   records: Records
@@ -219,9 +219,13 @@ export class LiveQueries implements Follower, Answering {
     const listening = [...classes].flatMap((name) => [...(this.#byClass.get(name) ?? [])])
     const callers = await this.#callersOf(listening)
     const shown = await objectsOf(this.#parts.forms, happenings)
+    // Most have nothing to do with most of those who listen.
+    const readable = new Map<string, Happening[]>()
     const telling = [...callers].map(async ([subscription, caller]) => {
-      const { query, connection, requestId, noted } = subscription
-      const own = happenings.filter(({ collection }) => collection === query.className)
+      const { query, connection, requestId, noted, sid } = subscription
+      const ofSession = readable.get(sid) ?? happenings.filter((one) => isOfInterest(caller, one))
+      readable.set(sid, ofSession)
+      const own = ofSession.filter(({ collection }) => collection === query.className)
       const events = own.flatMap((happening) => {
         const event = eventFor(query, caller, happening)
         return event ? [{ happening, ...event }] : []

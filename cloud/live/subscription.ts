@@ -54,6 +54,10 @@ export async function readLiveQuery(query: Record<string, unknown>, forms: Parse
   }
 }
 
+/** Whether somebody may read a record as it was, or as it is. */
+export const isOfInterest = (caller: Caller, { before, after }: Happening): boolean =>
+  isPermitted(after?._rperm, caller) || isPermitted(before?._rperm, caller)
+
 /**
  * What a change is for one who asks: it may begin or cease to be what they asked for, or may see. Nobody is shown what they
  * may not read at this moment.
