@@ -10,7 +10,7 @@ import type { Request } from 'autocannon'
 import { MongoClient } from 'mongodb'
 import { setRole } from '../../records/ehrs/rights/roles.ts'
 import { compare, databaseUri, type Figures, type Side, send, signIn, stopSide } from '../frame/compare.ts'
-import { residentMegabytes } from '../frame/resident.ts'
+import { memoryOf } from '../frame/resident.ts'
 import { account, launchParseSide, signUp } from '../peers/parse-side.ts'
 import { load, PER_EHR, pressureOf } from './data.ts'
 
@@ -101,10 +101,12 @@ async function measured(directory: string, items: number): Promise<Table> {
       },
     })),
   ])
-  const megabytes = [await residentMegabytes(ours.child.pid), await residentMegabytes(engine.pid)]
-  const sum = megabytes.reduce((total, each) => total + each, 0)
-  const told = megabytes.map((each) => each.toFixed(0)).join(' + ')
-  process.stdout.write(`\nmemory: ${told} MB, aim <= ${mostMemory}: ${verdict(sum <= mostMemory)}\n`)
+  const memory = [await memoryOf(ours.child.pid), await memoryOf(engine.pid)]
+  const sum = memory.reduce((total, { own, mapped }) => total + own + mapped, 0)
+  const told = memory.map(({ own, mapped }) => `${own.toFixed(0)} own and ${mapped.toFixed(0)} mapped`)
+  process.stdout.write(
+    `\nmemory: ${told.join(' + ')} MB, aim <= ${mostMemory}: ${verdict(sum <= mostMemory)}\n`,
+  )
   await stopSide(ours)
   await engine.stop()
   return table
