@@ -1,4 +1,4 @@
-import { Agent, request } from 'node:http'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import type { Answer, Ask } from '../generator/world/ask.ts'
 
 /** Silence of this length is a finding; a long answer may take longer, as long as it goes on. */
@@ -28,16 +28,26 @@ export function send(url: string, { method, path, headers, body }: Ask): Promise
     sent.setTimeout(patienceMs, () => sent.destroy(new NoAnswer(`silence for ${patienceMs} ms`)))
     sent.on('error', fail).on('response', (answer) => {
       const chunks: Buffer[] = []
-      answer.on('data', (chunk) => chunks.push(chunk)).on('error', fail)
-      answer.on('end', () => {
+      const told = () => {
         const { statusCode: status = 0, headers } = answer
         const text = Buffer.concat(chunks).toString()
         resolve({ status, headers, text, json: parsed(text), ms: performance.now() - begun })
+      }
+      answer.on('data', (chunk) => {
+        chunks.push(chunk)
+        if (!isEndless(answer)) return
+        told()
+        answer.destroy()
       })
+      answer.on('error', fail).on('end', told)
     })
     sent.end(body)
   })
 }
+
+/** What has begun has answered. */
+const isEndless = ({ headers }: IncomingMessage): boolean =>
+  headers['content-type']?.startsWith('text/event-stream') === true
 
 /** What cannot stand in a request line at all is encoded. */
 const onTheWire = (path: string): string =>
