@@ -184,11 +184,28 @@ async function megabytesOnDisk(directory: string): Promise<number> {
   return sizes.reduce((sum, { blocks }) => sum + blocks * 512, 0) / 1024 / 1024
 }
 
-async function measure(dataDir: string, documents: number) {
-  const engine = await startEmbeddedMongo({ dataDir })
-  const client = new MongoClient(engine.uri)
+/** A client of an engine, for as long as the work takes. */
+async function withReadings<T>(uri: string, work: (readings: Collection<Reading>) => Promise<T>): Promise<T> {
+  const client = new MongoClient(uri)
   try {
-    const readings = client.db('bench').collection<Reading>('readings')
+    return await work(client.db('bench').collection<Reading>('readings'))
+  } finally {
+    await client.close()
+  }
+}
+
+/** How long a start takes. */
+async function starting(figure: string, dataDir: string, most: number) {
+  progress(figure)
+  const begin = performance.now()
+  const engine = await startEmbeddedMongo({ dataDir })
+  report(figure, (performance.now() - begin) / 1000, 's', { most })
+  return engine
+}
+
+async function measure(dataDir: string, documents: number) {
+  const first = await startEmbeddedMongo({ dataDir })
+  await withReadings(first.uri, async (readings) => {
     await readings.createIndexes([
       { key: { serial: 1 }, unique: true },
       { key: { patient: 1, at: -1 } },
@@ -196,18 +213,16 @@ async function measure(dataDir: string, documents: number) {
     ])
     await writes(readings, documents)
     await reads(readings, documents)
-    report('resident memory', await residentMegabytes(engine.pid), 'MB', { most: 300 })
-    await longCommands(readings, documents)
-  } finally {
-    await client.close()
-    await engine.stop()
-  }
+    report('resident memory', await residentMegabytes(first.pid), 'MB', { most: 300 })
+  })
+  process.kill(first.pid, 'SIGKILL')
+  await first.exited
+  const second = await starting('start after kill -9, with its verification', dataDir, 2)
+  await withReadings(second.uri, (readings) => longCommands(readings, documents))
+  await second.stop()
   report('on disk', await megabytesOnDisk(dataDir), 'MB')
-  progress('cold open')
-  const begin = performance.now()
-  const again = await startEmbeddedMongo({ dataDir })
-  report('cold open, process start to ready', (performance.now() - begin) / 1000, 's', { most: 0.5 })
-  await again.stop()
+  const third = await starting('cold open, process start to ready', dataDir, 0.5)
+  await third.stop()
 }
 
 const { values } = parseArgs({

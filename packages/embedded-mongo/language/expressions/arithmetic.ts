@@ -203,6 +203,9 @@ export const roundDecimal = (
   const parts = digitsOf(value)
   // Rounding to a whole number has no answer here, cutting digits off leaves it as it is.
   if (!parts) return how === 'up' || how === 'down' ? Decimal128.fromString('NaN') : value
+  const digits = String(parts.digits).length + parts.exponent
+  if ((how === 'up' || how === 'down') && parts.digits !== 0n && digits > MOST_DIGITS && parts.exponent > 0)
+    return Decimal128.fromString('NaN')
   if (parts.exponent >= -place) return padded(value, parts, place)
   const places = -place - parts.exponent
   const magnitude = parts.digits < 0n ? -parts.digits : parts.digits

@@ -4,7 +4,7 @@ import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { fields, get, isObject, put } from '../../values/values.ts'
 import { type Compiler, checkPath, type Expression } from './expression.ts'
-import { beginDocument } from './operators/operands.ts'
+import { beginDocument, checkText } from './operators/operands.ts'
 import { operators } from './operators/table.ts'
 
 export interface ExpressionOptions {
@@ -29,8 +29,11 @@ class Compilation implements Compiler {
   }
 
   compile(expression: unknown): Expression {
-    if (typeof expression === 'string')
-      return expression.startsWith('$') ? this.#path(expression) : () => expression
+    if (typeof expression === 'string') {
+      if (expression.startsWith('$')) return this.#path(expression)
+      checkText(expression)
+      return () => expression
+    }
     if (Array.isArray(expression)) {
       const elements = expression.map((element) => this.compile(element))
       return (scope) => elements.map((element) => element(scope) ?? null)

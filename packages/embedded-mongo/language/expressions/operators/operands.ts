@@ -56,6 +56,14 @@ export interface NamedCodes {
   missing: number | Record<string, number>
 }
 
+const LONGEST = 16 * 1024 * 1024
+
+/** @throws 16493 for a text that fits into no document */
+export const checkText = (text: string): string =>
+  text.length < LONGEST / 4 || Buffer.byteLength(text) < LONGEST
+    ? text
+    : fail(16493, 'the string is longer than a document may be')
+
 /** Operands by name, checked for being known and there. */
 export const named = (
   operand: unknown,

@@ -47,7 +47,11 @@ const source = (regex: unknown, options: unknown, name: string): [string | undef
   return [regex, (options as string) ?? '']
 }
 
+/** Shorter than that of a filter. */
+const LONGEST_PATTERN = 16 * 1024
+
 const compiled = (pattern: string, flags: string, name: string): Expression => {
+  if (pattern.length > LONGEST_PATTERN) fail(51111, `${name}: the pattern is too long`)
   try {
     return compileRegex(pattern, flags)
   } catch (error) {

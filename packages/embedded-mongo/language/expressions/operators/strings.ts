@@ -4,15 +4,8 @@ import { fail } from '../../../values/errors.ts'
 import { isNullish, isNumeric, toNumber } from '../../../values/values.ts'
 import { isDecimal, isDouble, roundDecimal } from '../arithmetic.ts'
 import type { Expression, Operator } from '../expression.ts'
-import { compileNamed, int32, many, named, of, one, typeName } from './operands.ts'
+import { checkText, compileNamed, int32, many, named, of, one, typeName } from './operands.ts'
 import { asText, streamed } from './text.ts'
-
-const LONGEST = 16 * 1024 * 1024
-
-const short = (text: string): string =>
-  text.length < LONGEST / 4 || Buffer.byteLength(text) < LONGEST
-    ? text
-    : fail(16493, 'the string is longer than a document may be')
 
 /** Numbers, dates and what is written like a text; nothing is ''. */
 const lenient = (value: unknown): string => {
@@ -40,7 +33,7 @@ const $concat = of(0, many, (values) => {
     if (isNullish(value)) return null
     if (typeof value !== 'string') fail(16702, `$concat only supports strings, not ${typeName(value)}`)
   }
-  return short(values.join(''))
+  return checkText(values.join(''))
 })
 
 /** Neither end may cut a character. */
@@ -186,7 +179,7 @@ const replace =
         return fail(10503902, `${name} requires that 'replacement' be a string, found: ${typeName(to)}`)
       if (isNullish(text) || isNullish(from) || isNullish(to)) return null
       const change = () => to as string
-      return short(
+      return checkText(
         all
           ? replaceEach(text as string, from as string, to as string)
           : (text as string).replace(from as string, change),

@@ -1,6 +1,7 @@
 import { Int32, Long } from 'bson'
+import { equal } from '../../../../values/compare.ts'
 import { CommandError, fail } from '../../../../values/errors.ts'
-import { isNullish, isNumeric, isObject, toNumber } from '../../../../values/values.ts'
+import { isNullish, isNumeric, isObject, toBigInt, toNumber } from '../../../../values/values.ts'
 import type { Compiler, Expression, Operator } from '../../expression.ts'
 import { compileNamed, named, typeName } from '../operands.ts'
 import {
@@ -74,7 +75,11 @@ const add =
       if (typeof by !== 'string')
         fail(5166404, `${name} requires 'unit' to be a string, but got ${typeName(by)}`)
       const size = unitOf(by)
-      if (!isNumeric(count) || !Number.isInteger(toNumber(count)))
+      if (
+        !isNumeric(count) ||
+        !Number.isInteger(toNumber(count)) ||
+        !equal(count, Long.fromBigInt(toBigInt(count)))
+      )
         fail(5166405, `${name} expects integer amount of time units`)
       const from = moment(start, name, 5166403)
       const to = addUnits(from, size, sign * toNumber(count), where)
@@ -129,6 +134,8 @@ const firstDay = (unit: Unit, value: unknown, given: boolean): number | undefine
 
 const truncCodes = { object: 5439007, unknown: 5439008, missing: { date: 5439009, unit: 5439010 } }
 
+const MOST_MONTHS_OR_YEARS = 1e11
+
 const $dateTrunc: Operator = (operand, compiler, name) => {
   const given = named(operand, name, ['date', 'unit'], ['binSize', 'timezone', 'startOfWeek'], truncCodes)
   const { date, unit, binSize, timezone, startOfWeek } = compileNamed(given, compiler) as Record<
@@ -144,6 +151,9 @@ const $dateTrunc: Operator = (operand, compiler, name) => {
     if (!isNumeric(bin) || !Number.isInteger(toNumber(bin)))
       fail(5439017, `${name} requires 'binSize' to be a 64-bit integer`)
     if (toNumber(bin) <= 0) fail(5439018, `${name} requires 'binSize' to be greater than 0`)
+    const step = unitMilliseconds[size]
+    if (step ? toNumber(bin) * step >= 2 ** 63 : toNumber(bin) > MOST_MONTHS_OR_YEARS)
+      fail(step ? 5439002 : 5439006, `${name}: 'binSize' is too large`)
     const first = firstDay(size, startOfWeek?.(scope), startOfWeek !== undefined)
     return first === undefined ? null : new Date(truncate(at, size, toNumber(bin), where, first))
   }
