@@ -1,6 +1,6 @@
 /** The head of a pipeline: what a find can do of it. */
 import type { Document } from 'bson'
-import { limitOf, skipOf } from '../../language/aggregation/stages.ts'
+import { checkSort, limitOf, skipOf } from '../../language/aggregation/stages.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
 import { isObject } from '../../values/values.ts'
@@ -23,7 +23,8 @@ export const splitPipeline = (pipeline: Document[]): { query: Head; rest: Docume
       isObject(filter) ? filter : fail(15959, 'the match filter must be an expression in an object'),
     )
   if (filters.length > 0) query.filter = (filters.length === 1 ? filters[0] : { $and: filters }) as Document
-  query.sort = next('$sort')
+  const sort = next('$sort')
+  if (sort !== undefined) query.sort = checkSort(sort)
   const skip = next('$skip')
   if (skip !== undefined) query.skip = skipOf(skip)
   const limit = next('$limit')

@@ -2,11 +2,11 @@
 import type { Document, Long } from 'bson'
 import { compileProjection, type ProjectionOptions, wholeFields } from '../../language/results/projection.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
-import { encodeKey } from '../../storage/collections/key-codec.ts'
 import { countRecords, type Match } from '../../storage/collections/records.ts'
 import { coveredRows, coverOf } from '../../storage/queries/covered.ts'
 import { countKeys, find, type Prepared, prepare, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
+import { compare, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { lookup } from '../../values/paths.ts'
 import { keepFields } from '../../values/raw.ts'
@@ -214,16 +214,12 @@ const distinct: Command = {
     if (command.key.includes('\0')) fail(31032, 'the key of distinct may not contain a null byte')
     const parts = command.key.split('.')
     const collation = collationOf(command.collation ?? collection?.options.collation)
-    const values = new Map<string, unknown>()
+    const values = new ValueSet([], collation)
     const matches = find(view, collection, { ...queryOf(context, command.query), sort: undefined })
     await eachItem(matches, pace, ({ document }) => {
-      for (const value of lookup(document, parts).flat(1)) {
-        // Equal values have equal keys.
-        const key = encodeKey([value], [false], collation).bytes.toString('latin1')
-        if (value !== undefined && !values.has(key)) values.set(key, value)
-      }
+      for (const value of lookup(document, parts).flat(1)) if (value !== undefined) values.add(value)
     })
-    return { values: [...values.values()], ok: 1 }
+    return { values: values.values.sort((a, b) => compare(a, b, collation)), ok: 1 }
   },
 }
 

@@ -1,6 +1,7 @@
 /** The stages that look at one document after the other, or at all of them. */
 import type { Document } from 'bson'
 import { Int32, Long } from 'bson'
+import { equal } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE, sortInSteps } from '../../values/steps.ts'
 import { fields, get, isNullish, isNumeric, isObject, put, toBigInt, toNumber } from '../../values/values.ts'
@@ -45,13 +46,23 @@ const unset: MakeStage = (body, environment) => {
       '$unset specification must be a string or an array containing only string values',
     )
   for (const name of names) checkPath(name)
+  if (new Set(names).size < names.length) fail(31250, '$unset names a path twice')
   return project(Object.fromEntries(names.map((name) => [name, false])), environment)
 }
 
-const sort: MakeStage = (body, { collation, pace }) => {
+const MOST_SORT_KEYS = 32
+
+export const checkSort = (body: unknown): Document => {
   if (!isObject(body)) return fail(15973, 'the $sort key specification must be an object')
-  if (Object.keys(body).length === 0) fail(15976, '$sort stage must have at least one sort key')
-  const order = sortOrder(sortParts(body), collation)
+  const paths = Object.keys(body)
+  if (paths.length === 0) fail(15976, '$sort stage must have at least one sort key')
+  if (paths.length > MOST_SORT_KEYS) fail(13103, `too many compound keys, the most is ${MOST_SORT_KEYS}`)
+  for (const path of paths) checkPath(path)
+  return body
+}
+
+const sort: MakeStage = (body, { collation, pace }) => {
+  const order = sortOrder(sortParts(checkSort(body)), collation)
   return function* (input) {
     const rows = (yield* gather(input)).map((document) => ({ document, values: order.values(document) }))
     for (const { document } of yield* sortInSteps(rows, (a, b) => order.compare(a.values, b.values), pace))
@@ -62,7 +73,7 @@ const sort: MakeStage = (body, { collation, pace }) => {
 /** A whole number of 64 bits. */
 const integerOf = (value: unknown, name: string, code: number): number => {
   const number = isNumeric(value) ? toNumber(value) : Number.NaN
-  return Number.isInteger(number) && BigInt.asIntN(64, toBigInt(value)) === toBigInt(value)
+  return Number.isInteger(number) && equal(value, Long.fromBigInt(toBigInt(value)))
     ? number
     : fail(code, `invalid argument to ${name} stage: Expected an integer: ${name}: ${String(value)}`)
 }

@@ -217,6 +217,28 @@ describe("the language is MongoDB's", () => {
     )
   })
 
+  it('distinct tells apart what is not equal, and sorts', async () => {
+    const large = Long.fromString('9007199254740993')
+    await things.insertMany([
+      { a: [3, null] },
+      { a: large },
+      { a: Long.fromString('9007199254740992') },
+      { a: 3 },
+    ])
+    await things.insertMany([{ a: /x/i }, { a: /x/ }])
+    const found = await things.distinct(
+      'a',
+      {},
+      { promoteValues: false, promoteLongs: false, bsonRegExp: true },
+    )
+    assert.deepEqual(
+      found.map((one: unknown) =>
+        one === null ? 'null' : String((one as { options?: string }).options ?? one),
+      ),
+      ['null', '3', '9007199254740992', '9007199254740993', '', 'i'],
+    )
+  })
+
   it('queries: existence by truth, bits of binary data, two arrays cannot be sorted by', async () => {
     await things.insertMany([
       { _id: 1 as never, b: new Binary(Buffer.of(5)) },
