@@ -14,18 +14,6 @@ export interface EncodedKey {
   cut: boolean
 }
 
-/** Encodes the values of one index entry; `descending[i]` turns a component's order round. */
-export const encodeKey = (
-  values: readonly unknown[],
-  descending: readonly boolean[],
-  collation?: Collation,
-): EncodedKey => {
-  const bytes = components(values, descending, collation)
-  if (bytes.length <= LONGEST) return { bytes, cut: false }
-  const hash = createHash('sha1').update(bytes).digest()
-  return { bytes: Buffer.concat([bytes.subarray(0, KEPT), hash]), cut: true }
-}
-
 /** What the number of an index's space takes of the key of an entry. */
 export const SPACE_BYTES = 4
 
