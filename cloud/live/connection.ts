@@ -16,7 +16,7 @@ export interface Answering {
 }
 
 /** How long a connection may take to show whose it is. */
-const UNKNOWN_MS = 10_000
+const UNKNOWN_MS = 5_000
 /** What a client has not taken yet; more, and it is not waited for. */
 const MOST_UNSENT = 1024 * 1024
 /** Messages that wait for their turn. */
