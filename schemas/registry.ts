@@ -11,7 +11,7 @@ const FIRST = Date.parse('0001-01-01T00:00:00Z')
 const LAST = Date.parse('9999-12-31T23:59:59.999Z')
 const isBetween = (from: number, time: number, to: number): boolean => from <= time && time <= to
 
-const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, verbose: true })
+const ajv = new Ajv2020({ allErrors: true, strict: true, verbose: true })
 ajv.addVocabulary(['sentence', 'inWords'])
 addFormats.default(ajv)
 ajv.addFormat('language-tag', isLanguageTag)

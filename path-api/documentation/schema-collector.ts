@@ -29,9 +29,12 @@ export class SchemaCollector {
   }
 }
 
-/** What generators of clients understand: of a pattern that only some languages know its words, and no optional defaults. */
+/**
+ * What generators of clients understand: of a pattern that only some languages know its words, no optional defaults,
+ * and enumerations of one type each.
+ */
 function portable(schema: Json): Json {
-  const { pattern, inWords, description, properties, required, ...rest } = schema
+  const { pattern, inWords, description, properties, required, ...rest } = ofOneTypeEach(schema)
   const known = typeof pattern !== 'string' || !pattern.includes('\\p{')
   const told = known ? description : `${description}; ${inWords}`
   return {
@@ -41,6 +44,19 @@ function portable(schema: Json): Json {
     ...(required === undefined ? {} : { required }),
     ...(properties === undefined ? {} : { properties: withoutDefaults(properties as Json, required) }),
   }
+}
+
+function ofOneTypeEach({ enum: values, ...schema }: Json): Json {
+  if (!Array.isArray(values)) return schema
+  const numbers = values.filter((value) => typeof value === 'number')
+  const texts = values.filter((value) => typeof value === 'string')
+  if (numbers.length === 0 || texts.length === 0) return { ...schema, enum: values }
+  const anyOf = [
+    { type: 'integer', enum: numbers },
+    { type: 'string', enum: texts },
+    ...(values.includes(null) ? [{ type: 'null' }] : []),
+  ]
+  return { ...schema, anyOf }
 }
 
 /** Some generators take a property with a default for one that must be there. */

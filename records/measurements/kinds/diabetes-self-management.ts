@@ -8,16 +8,13 @@ import type { Series } from '../series.ts'
 
 const ITEMS = SCALES.SS.length
 
-const answers = Type.Array(
-  Type.Unsafe<number | 'NR' | null>({ type: ['integer', 'string', 'null'], enum: [0, 1, 2, 3, 'NR', null] }),
-  {
-    minItems: ITEMS,
-    maxItems: ITEMS,
-    description:
-      'Items 1 to 16, each 0 to 3; NR where the treatment does not require it, null where there is no answer',
-    examples: [[3, 2, 3, 'NR', 1, 'NR', 0, 1, 2, 1, 2, 1, 1, 0, 2, 1]],
-  },
-)
+const answers = Type.Array(Type.Unsafe<number | 'NR' | null>({ enum: [0, 1, 2, 3, 'NR', null] }), {
+  minItems: ITEMS,
+  maxItems: ITEMS,
+  description:
+    'Items 1 to 16, each 0 to 3; NR where the treatment does not require it, null where there is no answer',
+  examples: [[3, 2, 3, 'NR', 1, 'NR', 0, 1, 2, 1, 2, 1, 1, 0, 2, 1]],
+})
 
 const areAnswers = checkOf(answers)
 
