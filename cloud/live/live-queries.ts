@@ -218,7 +218,7 @@ export class LiveQueries implements Follower, Answering {
     const classes = new Set(happenings.map(({ collection }) => collection))
     const listening = [...classes].flatMap((name) => [...(this.#byClass.get(name) ?? [])])
     const callers = await this.#callersOf(listening)
-    const shown = await objectsOf(this.#parts.forms, happenings)
+    const objects = await objectsOf(this.#parts.forms, happenings)
     // Most have nothing to do with most of those who listen.
     const readable = new Map<string, Happening[]>()
     const telling = [...callers].map(async ([subscription, caller]) => {
@@ -239,7 +239,7 @@ export class LiveQueries implements Follower, Answering {
         named.map(({ happening }) => happening),
       )
       const formOf = (document: ParseDocument) =>
-        partOf(shown.get(document) ?? {}, query, unnamed.has(document._id))
+        partOf(objects.get(document) ?? {}, query, unnamed.has(document._id))
       for (const { op, object, original } of named)
         connection.send({
           ...{ op, requestId, object: formOf(object) },

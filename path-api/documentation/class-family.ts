@@ -77,7 +77,7 @@ const withClassName = (paths: Record<string, Json>): Record<string, Json> =>
   )
 
 /** An object as Parse shows it: with who may read and write it, and after a trigger with its class. */
-const shown = (stored: TSchema): TSchema =>
+const asParseShows = (stored: TSchema): TSchema =>
   stored === Anything
     ? stored
     : {
@@ -219,7 +219,7 @@ function classPaths(
         summary: `List ${name} objects`,
         description:
           'Those that the caller may read. With `distinct=` and a property, `results` are its distinct values instead.',
-        answers: [200, listOf(name, shown(stored))],
+        answers: [200, listOf(name, asParseShows(stored))],
         parameters: filters.map(([filter]) => shared(filter)),
       }),
       ...(!readOnly && {
@@ -238,7 +238,7 @@ function classPaths(
         operationId: id('get'),
         summary: `Get ${one}`,
         description: 'What the caller may not read is answered like what does not exist.',
-        answers: [200, shown(stored)],
+        answers: [200, asParseShows(stored)],
       }),
       ...(!readOnly && {
         put: operationObject({

@@ -60,9 +60,9 @@ export const changes = [
       }
       return follow(context, followed, (happening): Static<typeof RecordChanged> => {
         const { collection, id, before, after } = happening
-        const shown = { ...(after ?? before), id, ehrId }
-        const { carePlanId = collection === 'CarePlan' ? id : null } = shown as { carePlanId?: string }
-        const href = (after && happening.action !== 'delete' && addressOf(collection, shown)) || null
+        const resource = { ...(after ?? before), id, ehrId }
+        const { carePlanId = collection === 'CarePlan' ? id : null } = resource as { carePlanId?: string }
+        const href = (after && happening.action !== 'delete' && addressOf(collection, resource)) || null
         return { ...changed(happening), carePlanId, href }
       })
     },

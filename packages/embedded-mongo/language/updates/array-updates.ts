@@ -32,8 +32,8 @@ const addition = (operand: unknown, name: string, known: string[], wrongEach: nu
 
 export const push: ArrayUpdate = (operand, collation) => {
   const { added, clauses = {} } = addition(operand, '$push', ['$slice', '$sort', '$position'], 2)
-  const position = clauses.$position === undefined ? undefined : whole(clauses.$position, '$position')
-  const slice = clauses.$slice === undefined ? undefined : whole(clauses.$slice, '$slice')
+  const position = clauses.$position === undefined ? undefined : integerOf(clauses.$position, '$position')
+  const slice = clauses.$slice === undefined ? undefined : integerOf(clauses.$slice, '$slice')
   const order = clauses.$sort === undefined ? undefined : sorting(clauses.$sort, collation)
   return (current, path) => {
     const array = [...arrayAt(current, path)]
@@ -43,7 +43,7 @@ export const push: ArrayUpdate = (operand, collation) => {
   }
 }
 
-const whole = (value: unknown, name: string): number =>
+const integerOf = (value: unknown, name: string): number =>
   isNumeric(value) && Number.isInteger(toNumber(value))
     ? toNumber(value)
     : fail(2, `The value for ${name} must be an integer value`)

@@ -157,10 +157,10 @@ export class Catalog {
   newIndexes(collection: Collection, specs: Document[]): Document[] {
     const known = [...collection.indexes]
     const { collation } = collection.options
-    const complete = specs.map((spec) =>
+    const checked = specs.map((spec) =>
       checkIndexSpec('collation' in spec || !collation ? spec : { ...spec, collation }),
     )
-    const fresh = complete.filter((spec) => {
+    const fresh = checked.filter((spec) => {
       if (alreadyExists(known, spec)) return false
       known.push(buildIndex(spec, 0))
       return true

@@ -40,7 +40,7 @@ export const encodeEntry = (
   }
   putBytes(end)
   scratch.writeUInt32BE(space)
-  return { bytes: written(), cut }
+  return { bytes: copyOfScratch(), cut }
 }
 
 /** Where keys are written before they are copied: they are short, and there are many. */
@@ -72,7 +72,7 @@ const components = (
 ): Buffer => {
   length = 0
   putComponents(values, descending, collation)
-  return written()
+  return copyOfScratch()
 }
 
 const putComponents = (
@@ -87,7 +87,7 @@ const putComponents = (
   }
 }
 
-const written = (): Buffer => {
+const copyOfScratch = (): Buffer => {
   const bytes = Buffer.allocUnsafe(length)
   scratch.copy(bytes, 0, 0, length)
   return bytes
@@ -106,7 +106,7 @@ export const encodeStart = (
   putComponents(values, descending, collation)
   length = Math.min(length, SPACE_BYTES + KEPT)
   scratch.writeUInt32BE(space)
-  return written()
+  return copyOfScratch()
 }
 
 /** The bytes that every text beginning with `prefix` has first. */

@@ -3,7 +3,7 @@ import { type Document, MongoServerError } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
 
 /** What find shows of a document, or the code of its refusal. */
-type Row = [document: Document, filter: Document, projection: Document, shown: Document | number]
+type Row = [document: Document, filter: Document, projection: Document, expected: Document | number]
 
 const positional: Row[] = [
   [{ a: [1, 2, 3] }, { a: { $gt: 1 } }, { 'a.$': 1 }, { a: [2] }],
@@ -40,13 +40,13 @@ describe('projections of find', () => {
   const engine = engineOfBlock()
 
   for (const [subject, rows] of Object.entries({ positional, elemMatch, slice }))
-    for (const [document, filter, projection, shown] of rows)
+    for (const [document, filter, projection, expected] of rows)
       it(`${subject}: ${JSON.stringify(projection)} of ${JSON.stringify(document)} where ${JSON.stringify(filter)}`, async () => {
         const things = engine.db.collection<Document & { _id: number }>('things')
         await things.deleteMany({})
         await things.insertOne({ _id: 1, ...document })
         const found = await things.findOne(filter, { projection }).catch((error: unknown) => error)
-        if (found instanceof MongoServerError) assert.equal(found.code, shown, found.message)
-        else assert.equal(JSON.stringify(found), JSON.stringify({ _id: 1, ...(shown as Document) }))
+        if (found instanceof MongoServerError) assert.equal(found.code, expected, found.message)
+        else assert.equal(JSON.stringify(found), JSON.stringify({ _id: 1, ...(expected as Document) }))
       })
 })

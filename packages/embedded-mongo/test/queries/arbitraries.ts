@@ -246,11 +246,11 @@ export const query: fc.Arbitrary<Query> = fc
     projection,
     collation: fc.constantFrom(undefined, undefined, undefined, { locale: 'en', strength: 2 }),
   })
-  .map(({ query: asked, projection, collation, ...rest }) => ({
+  .map(({ query, projection, collation, ...rest }) => ({
     ...rest,
-    filter: asked.filter,
-    ...(asked.sort && { sort: asked.sort }),
-    ...((asked.own ?? projection) && { projection: asked.own ?? projection }),
+    filter: query.filter,
+    ...(query.sort && { sort: query.sort }),
+    ...((query.own ?? projection) && { projection: query.own ?? projection }),
     ...(collation && { collation }),
   })) as fc.Arbitrary<Query>
 
