@@ -4,13 +4,10 @@ import type { Language } from '../../schemas/code-lists.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { form } from '../answer/media.ts'
 import { operation } from '../operation/operation.ts'
-import { html, markup, type PageText, page, type View, viewOf, words } from './page.ts'
+import { html, lang, markup, type PageText, page, type View, viewOf, words } from './page.ts'
 
 const source = 'the pages that mailed links lead to'
 
-const lang = Type.Optional(
-  Type.String({ maxLength: 35, description: 'Language of the page', examples: ['nl'] }),
-)
 const terms = Type.Optional(
   Type.Boolean({ description: 'Whether agreement to the terms of service is needed', examples: [true] }),
 )

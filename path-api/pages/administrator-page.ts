@@ -4,11 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { answer } from '../answer/answer.ts'
 import { form } from '../answer/media.ts'
 import { operation } from '../operation/operation.ts'
-import { html, markup, page, type View, viewOf, words } from './page.ts'
-
-const lang = Type.Optional(
-  Type.String({ maxLength: 35, description: 'Language of the page', examples: ['nl'] }),
-)
+import { html, lang, markup, page, type View, viewOf, words } from './page.ts'
 
 const FirstAdministrator = Type.Object(
   { token: linkToken, lang, email: emailAddress() },

@@ -7,13 +7,21 @@ import { ServiceError } from '../../schemas/errors.ts'
 import { answer } from '../answer/answer.ts'
 import { form } from '../answer/media.ts'
 import { operation } from '../operation/operation.ts'
-import { html, markup, moment, type PageText, page, type View, viewOf, words, wordsFor } from './page.ts'
+import {
+  html,
+  lang,
+  markup,
+  moment,
+  type PageText,
+  page,
+  type View,
+  viewOf,
+  words,
+  wordsFor,
+} from './page.ts'
 
 const about = { source: 'EHR data: every access is recorded, and the subject reads it', extra: true } as const
 
-const lang = Type.Optional(
-  Type.String({ maxLength: 35, description: 'Language of the page', examples: ['nl'] }),
-)
 const flag = (description: string) => Type.Optional(Type.Boolean({ description, examples: [true] }))
 
 const Login = Type.Object(

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Type } from '@sinclair/typebox'
 import type { Language } from '../../schemas/code-lists.ts'
 import { type Answer, answer } from '../answer/answer.ts'
 import { raw } from '../answer/media.ts'
@@ -7,6 +8,11 @@ import type { Terms } from '../operation/services.ts'
 import texts from './page-texts.json' with { type: 'json' }
 
 export const html = raw('text/html')
+
+/** The query parameter that names a page's language; {@link viewOf} says what goes without it. */
+export const lang = Type.Optional(
+  Type.String({ maxLength: 35, description: 'Language of the page', examples: ['nl'] }),
+)
 
 const style = `:root{color-scheme:light dark;--text:#111;--back:#fff;--line:#bbb;--link:#0b5cad;--on:#fff;--bad:#a40000}
 @media(prefers-color-scheme:dark){:root{--text:#eee;--back:#161616;--line:#555;--link:#7db8ff;--on:#111;--bad:#ff9a9a}}

@@ -1,6 +1,5 @@
-import { Type } from '@sinclair/typebox'
 import { operation } from '../operation/operation.ts'
-import { html, markup, page, viewOf, words } from './page.ts'
+import { html, lang, markup, page, viewOf, words } from './page.ts'
 
 /** What somebody finds who opens the service's own address in a browser. */
 export const startPage = [
@@ -12,9 +11,7 @@ export const startPage = [
     source: 'a page for browsers',
     extra: true,
     query: {
-      lang: Type.Optional(
-        Type.String({ maxLength: 35, description: 'Language of the page', examples: ['nl'] }),
-      ),
+      lang,
     },
     access: 'public',
     reply: [200, html],
