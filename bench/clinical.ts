@@ -20,6 +20,7 @@ import {
   send,
   signIn,
   stopSide,
+  verdict,
 } from './frame/compare.ts'
 import { startExpressSide } from './peers/express-side.ts'
 import { account, startParseSide } from './peers/parse-side.ts'
@@ -99,8 +100,6 @@ async function measured(items: number): Promise<Map<string, Figures[]>> {
   rmSync(dataDir, { recursive: true, force: true })
   return figures
 }
-
-const verdict = (met: boolean) => (met ? 'met' : 'MISSED')
 
 function writeAims(figures: Map<string, Figures[]>): void {
   process.stdout.write('\n')

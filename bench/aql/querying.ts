@@ -9,7 +9,16 @@ import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import { MongoClient } from 'mongodb'
 import { setRole } from '../../records/ehrs/rights/roles.ts'
-import { compare, databaseUri, type Figures, type Side, send, signIn, stopSide } from '../frame/compare.ts'
+import {
+  compare,
+  databaseUri,
+  type Figures,
+  type Side,
+  send,
+  signIn,
+  stopSide,
+  verdict,
+} from '../frame/compare.ts'
 import { memoryOf } from '../frame/resident.ts'
 import { account, launchParseSide, signUp } from '../peers/parse-side.ts'
 import { load, PER_EHR, pressureOf } from './data.ts'
@@ -111,8 +120,6 @@ async function measured(directory: string, items: number): Promise<Table> {
   await engine.stop()
   return table
 }
-
-const verdict = (met: boolean) => (met ? 'met' : 'MISSED')
 
 function writeAims(table: Table): void {
   for (const [name, [figures]] of table)

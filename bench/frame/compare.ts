@@ -205,6 +205,9 @@ function processorMs(pid: number | undefined): number {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
+/** Whether an aim is met, as it is printed. */
+export const verdict = (met: boolean): string => (met ? 'met' : 'MISSED')
+
 export const median = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 

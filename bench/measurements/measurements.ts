@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Request } from 'autocannon'
-import { compare, type Figures, get, type Side, send, signIn, stopSide } from '../frame/compare.ts'
+import { compare, type Figures, get, type Side, send, signIn, stopSide, verdict } from '../frame/compare.ts'
 import { launchExpressSide } from '../peers/express-side.ts'
 import { account, launchParseSide, logIn } from '../peers/parse-side.ts'
 import type { Patient } from './data.ts'
@@ -191,8 +191,6 @@ async function measured(directory: string, items: number, wanted: readonly strin
   await engine.stop()
   return table
 }
-
-const verdict = (met: boolean) => (met ? 'met' : 'MISSED')
 
 function writeAims(table: Table): void {
   process.stdout.write('\n')

@@ -8,7 +8,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
-import { compare, type Figures, get, post, type Side, send, signIn, stopSide } from '../frame/compare.ts'
+import {
+  compare,
+  type Figures,
+  get,
+  post,
+  type Side,
+  send,
+  signIn,
+  stopSide,
+  verdict,
+} from '../frame/compare.ts'
 import { startExpressSide } from '../peers/express-side.ts'
 import { account, startParseSide } from '../peers/parse-side.ts'
 
@@ -77,8 +87,6 @@ function storing({ data, carePlanId }: TalkingSide & { carePlanId: string }): Re
   }
   return { ...send('POST', data, {}), setupRequest, onResponse }
 }
-
-const verdict = (met: boolean) => (met ? 'met' : 'MISSED')
 
 function writeAims(table: Map<string, Figures[]>): void {
   process.stdout.write('\n')
