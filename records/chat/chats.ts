@@ -6,8 +6,8 @@ import type { Violation } from '../../schemas/violation.ts'
 import type { Happening } from '../live/happenings.ts'
 import { refuseViolations } from '../registered/refusals/refusals.ts'
 import type { Expected } from '../store/decisions.ts'
-import { type Caller, permitted } from '../store/documents/caller.ts'
-import { documentsOf } from '../store/documents/database.ts'
+import type { Caller } from '../store/documents/caller.ts'
+import { canRead, documentsOf } from '../store/documents/database.ts'
 import { parseFormat, type Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf, PageQuery } from '../store/reading/listing.ts'
 import { Store } from '../store/store.ts'
@@ -223,11 +223,9 @@ export class Chats {
           (change.collection === ChatTopic.collection && change.id === topicId)),
       includes: ({ collection, before, after }: Happening) =>
         collection === ChatTopic.collection || (after ?? before)?.topicId === topicId,
-      isReachable: async (caller: Caller) => {
-        const readable = { _id: topicId, ...permitted('_rperm', caller) }
-        const found = await documentsOf(this.records, ChatTopic.collection).findOne(readable)
-        return found !== null && (await this.#isThere(caller, place))
-      },
+      isReachable: async (caller: Caller) =>
+        (await canRead(this.records, caller, ChatTopic.collection, { _id: topicId })) &&
+        (await this.#isThere(caller, place)),
     }
   }
 
@@ -320,9 +318,9 @@ export class Chats {
       found.push(noMessage('replyTo'))
     for (const [i, { type, id }] of attachments.entries()) {
       const collection = ehrId === undefined ? undefined : this.#others.collectionOf(type)
-      const readable = { _id: id, ehrId, ...permitted('_rperm', caller) }
-      const there = collection && (await documentsOf(this.records, collection).findOne(readable))
-      if (!there) found.push({ path: `attachments.${i}`, code: 'reference', message: NO_RECORD })
+      const isThere =
+        collection !== undefined && (await canRead(this.records, caller, collection, { _id: id, ehrId }))
+      if (!isThere) found.push({ path: `attachments.${i}`, code: 'reference', message: NO_RECORD })
     }
     refuseViolations(found)
   }

@@ -4,8 +4,8 @@ import { Ehr } from '../../schemas/ehr.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { type AuditEntry, listAccess } from '../store/audit/trail.ts'
 import type { Expected } from '../store/decisions.ts'
-import { type Caller, isAdmin, type Permissions, permitted } from '../store/documents/caller.ts'
-import { documentsOf, isDuplicate } from '../store/documents/database.ts'
+import { type Caller, isAdmin, type Permissions } from '../store/documents/caller.ts'
+import { canRead, isDuplicate } from '../store/documents/database.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../store/reading/listing.ts'
 import { accessesOf, attemptOf } from '../store/resource.ts'
@@ -89,10 +89,8 @@ export class Ehrs {
   }
 
   /** Whether the caller may still read it, without a trace in its audit. */
-  async isReadable(caller: Caller, id: string): Promise<boolean> {
-    const readable = { _id: id, ...permitted('_rperm', caller) }
-    const found = await documentsOf(this.#records, 'Ehr').findOne(readable, { projection: { _id: 1 } })
-    return found !== null
+  isReadable(caller: Caller, id: string): Promise<boolean> {
+    return canRead(this.#records, caller, 'Ehr', { _id: id })
   }
 
   /** Those that wait for the caller to agree, the newest first, without their contents. */

@@ -3,10 +3,12 @@ import {
   type ClientSession,
   type Collection,
   type Db,
+  type Filter,
   type MongoClient,
   MongoError,
   MongoServerError,
 } from 'mongodb'
+import { type Caller, permitted } from './caller.ts'
 import { isConflict, isOutage, PATIENCE_MS } from './outage.ts'
 import type { ParseDocument } from './parse-format.ts'
 
@@ -19,6 +21,17 @@ export interface Database {
 /** The documents of a class, and of what is kept in the same way, as Parse stores them. */
 export const documentsOf = ({ db }: Pick<Database, 'db'>, name: string): Collection<ParseDocument> =>
   db.collection<ParseDocument>(name)
+
+/** Whether there is one that the caller may read, without a trace in anybody's audit. */
+export async function canRead(
+  database: Pick<Database, 'db'>,
+  caller: Caller,
+  name: string,
+  where: Filter<ParseDocument>,
+): Promise<boolean> {
+  const readable = { ...where, ...permitted('_rperm', caller) } as Filter<ParseDocument>
+  return (await documentsOf(database, name).findOne(readable, { projection: { _id: 1 } })) !== null
+}
 
 /** Whether a write failed because a unique index holds its value already. */
 export const isDuplicate = (error: unknown): error is MongoServerError =>
