@@ -1,43 +1,16 @@
 import { endOf, factOf, isHolder, momentIn, placeOf } from '../compositions/facts.ts'
 import { constantOf } from './evaluation/predicates.ts'
-import { both, either, type Filter } from './filters.ts'
-import type {
-  ClassNode,
-  Condition,
-  Operand,
-  Operator,
-  Path,
-  PathStep,
-  Predicate,
-  Query,
-} from './language/ast.ts'
+import { conditionFilter, either, type Filter } from './filters.ts'
+import type { ClassNode, Operand, Operator, Path, PathStep, Predicate, Query } from './language/ast.ts'
 
 /** The classes of FROM without which there is no row, by their variables. */
 type Required = ReadonlyMap<string, ClassNode>
 
 /** What WHERE says of values that the facts of compositions tell. It may let in too many compositions, never too few. */
-export function factFilter(where: Query['where'], required: Required): Filter | undefined {
-  const of = (term: Condition) => factFilter(term, required)
-  switch (where?.kind) {
-    case 'and':
-      return both(where.terms.map(of))
-    case 'or':
-      return either(where.terms.map(of))
-    case 'comparison': {
-      const { left, operator, right } = where
-      return compared(left, operator, right, required) ?? compared(right, TURNED[operator], left, required)
-    }
-    case 'matches':
-      return either(where.values.map((value) => compared(where.left, '=', value, required)))
-    default:
-      return undefined
-  }
-}
-
-const TURNED: Readonly<Record<Operator, Operator>> = {
-  ...{ '=': '=', '!=': '!=' },
-  ...{ '<': '>', '<=': '>=', '>': '<', '>=': '<=' },
-}
+export const factFilter = (where: Query['where'], required: Required): Filter | undefined =>
+  conditionFilter(where, (left, operator, others) =>
+    either(others.map((other) => compared(left, operator, other, required))),
+  )
 
 /** What a comparison of a path with a constant asks of the facts; undefined: they do not tell. */
 function compared(left: Operand, operator: Operator, right: Operand, required: Required): Filter | undefined {
@@ -79,19 +52,19 @@ function fact(place: string, operator: Operator, value: number): Filter {
   return { facts: { $elemMatch: { $gte: from, $lte: operator.startsWith('>') ? endOf(place) : to } } }
 }
 
-/** The archetype that all objects of a class have. */
-function archetypeOf(predicate: Predicate | undefined): string | undefined {
-  if (predicate?.kind === 'and') return predicate.terms.map(archetypeOf).find((id) => id !== undefined)
+/** An id that all objects have which a predicate accepts. */
+function idIn(predicate: Predicate | undefined, isWanted: (id: string) => boolean): string | undefined {
+  if (predicate?.kind === 'and')
+    return predicate.terms.map((term) => idIn(term, isWanted)).find((id) => id !== undefined)
   const id = predicate?.kind === 'node' ? constantOf(predicate.id) : undefined
-  return typeof id === 'string' && isHolder(id) ? id : undefined
+  return typeof id === 'string' && isWanted(id) ? id : undefined
 }
 
+const archetypeOf = (predicate: Predicate | undefined): string | undefined => idIn(predicate, isHolder)
+
 /** Of a node within an archetype. */
-function nodeIdOf(predicate: Predicate | undefined): string | undefined {
-  if (predicate?.kind === 'and') return predicate.terms.map(nodeIdOf).find((id) => id !== undefined)
-  const id = predicate?.kind === 'node' ? constantOf(predicate.id) : undefined
-  return typeof id === 'string' && !id.startsWith('openEHR-') ? id : undefined
-}
+const nodeIdOf = (predicate: Predicate | undefined): string | undefined =>
+  idIn(predicate, (id) => !id.startsWith('openEHR-'))
 
 /** Whether a path stays in its archetype: an item that is not told by its node may be the root of another one. */
 const isWithin = (parts: readonly PathStep[]): boolean =>

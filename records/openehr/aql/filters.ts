@@ -1,3 +1,5 @@
+import type { Condition, Operand, Operator } from './language/ast.ts'
+
 /** A condition of the database. */
 export type Filter = Record<string, unknown>
 
@@ -12,4 +14,35 @@ export function either(filters: readonly (Filter | undefined)[]): Filter | undef
   const known = filters.filter((filter) => filter !== undefined)
   if (known.length < filters.length || known.length === 0) return undefined
   return known.length > 1 ? { $or: known } : known[0]
+}
+
+/** What must be true for all terms of an AND, or for one of an OR. */
+export const joined = <T>(
+  { kind, terms }: { kind: 'and' | 'or'; terms: readonly T[] },
+  of: (term: T) => Filter | undefined,
+): Filter | undefined => (kind === 'and' ? both : either)(terms.map(of))
+
+const TURNED: Readonly<Record<Operator, Operator>> = {
+  ...{ '=': '=', '!=': '!=' },
+  ...{ '<': '>', '<=': '>=', '>': '<', '>=': '<=' },
+}
+
+/** @param compared what must be true for an operand to compare so with one of some others; undefined: nothing is known */
+export function conditionFilter(
+  condition: Condition | undefined,
+  compared: (left: Operand, operator: Operator, others: readonly Operand[]) => Filter | undefined,
+): Filter | undefined {
+  switch (condition?.kind) {
+    case 'and':
+    case 'or':
+      return joined(condition, (term) => conditionFilter(term, compared))
+    case 'comparison': {
+      const { left, operator, right } = condition
+      return compared(left, operator, [right]) ?? compared(right, TURNED[operator], [left])
+    }
+    case 'matches':
+      return compared(condition.left, '=', condition.values)
+    default:
+      return undefined
+  }
 }

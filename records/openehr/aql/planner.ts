@@ -2,7 +2,7 @@ import { mayHold } from '../rm/reach.ts'
 import { isVersion } from './evaluation/containment.ts'
 import { constantOf } from './evaluation/predicates.ts'
 import { factFilter } from './fact-filter.ts'
-import { both, either, type Filter } from './filters.ts'
+import { both, conditionFilter, either, type Filter, joined } from './filters.ts'
 import type {
   ClassNode,
   Condition,
@@ -64,7 +64,7 @@ export function planOf({ from, where }: Query): Plan {
     all.flatMap(({ variable, rmType }) => (variable === undefined ? [] : [[variable, rmType]])),
   )
   const [ehrs, compositions] = [ofEhr, unit === 'document' ? ofComposition : ofEhrOnly].map((field) =>
-    both([conditionFilter(where, field, types), ...requiredIn(from).map((one) => classFilter(one, field))]),
+    both([whereFilter(where, field, types), ...requiredIn(from).map((one) => classFilter(one, field))]),
   )
   const latest = versions === 'latest'
   return {
@@ -119,28 +119,14 @@ function isHeldBy(root: string, { rmType, contains }: ClassNode): boolean {
 }
 
 /** What WHERE says of the fields of a record. */
-function conditionFilter(
-  condition: Condition | undefined,
+const whereFilter = (
+  where: Condition | undefined,
   field: Field,
   types: ReadonlyMap<string, string>,
-): Filter | undefined {
-  const of = (term: Condition) => conditionFilter(term, field, types)
-  switch (condition?.kind) {
-    case 'and':
-      return both(condition.terms.map(of))
-    case 'or':
-      return either(condition.terms.map(of))
-    case 'comparison': {
-      const { left, operator, right } = condition
-      if (operator !== '=') return undefined
-      return oneOf(fieldOf(left, field, types), [right]) ?? oneOf(fieldOf(right, field, types), [left])
-    }
-    case 'matches':
-      return oneOf(fieldOf(condition.left, field, types), condition.values)
-    default:
-      return undefined
-  }
-}
+): Filter | undefined =>
+  conditionFilter(where, (left, operator, others) =>
+    operator === '=' ? oneOf(fieldOf(left, field, types), others) : undefined,
+  )
 
 function fieldOf(operand: Operand, field: Field, types: ReadonlyMap<string, string>): string | undefined {
   if (operand.kind !== 'path' || operand.predicate) return undefined
@@ -167,7 +153,7 @@ function oneOf(field: string | undefined, operands: readonly Operand[]): Filter 
 function classFilter({ rmType, predicate }: ClassNode, field: Field): Filter | undefined {
   const of = (one: Predicate): Filter | undefined => {
     if (one.kind === 'node') return undefined
-    if (one.kind !== 'comparison') return (one.kind === 'and' ? both : either)(one.terms.map(of))
+    if (one.kind !== 'comparison') return joined(one, of)
     if (one.operator !== '=' || one.to.kind === 'relative') return undefined
     return oneOf(named(rmType, one.path, field), [one.to])
   }
@@ -178,16 +164,14 @@ function classFilter({ rmType, predicate }: ClassNode, field: Field): Filter | u
 const archetypesOf = (outermost: readonly ClassNode[]): Filter | undefined => either(outermost.map(needed))
 
 function needed(containment: Containment): Filter | undefined {
-  if (containment.kind !== 'class')
-    return (containment.kind === 'and' ? both : either)(containment.terms.map(needed))
+  if (containment.kind !== 'class') return joined(containment, needed)
   const { predicate, contains } = containment
   const inner = contains && !contains.negated ? needed(contains.what) : undefined
   return both([predicate && archetypeIn(predicate), inner])
 }
 
 function archetypeIn(predicate: Predicate): Filter | undefined {
-  if (predicate.kind === 'and') return both(predicate.terms.map(archetypeIn))
-  if (predicate.kind === 'or') return either(predicate.terms.map(archetypeIn))
+  if (predicate.kind === 'and' || predicate.kind === 'or') return joined(predicate, archetypeIn)
   const id = predicate.kind === 'node' ? constantOf(predicate.id) : undefined
   return typeof id === 'string' && id.startsWith('openEHR-') ? { archetypes: id } : undefined
 }

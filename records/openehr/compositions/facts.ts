@@ -31,9 +31,18 @@ function hashed(text: string): string {
 function sortable(number: number): string {
   const bytes = Buffer.alloc(8)
   bytes.writeDoubleBE(number + 0)
-  const isNegative = (bytes.readUInt8(0) & 0x80) !== 0
+  return turned(bytes, (bytes.readUInt8(0) & 0x80) !== 0).toString('hex')
+}
+
+/** The number of such a text. */
+function numberOf(text: string): number {
+  const bytes = Buffer.from(text, 'hex')
+  return turned(bytes, (bytes.readUInt8(0) & 0x80) === 0).readDoubleBE()
+}
+
+function turned(bytes: Buffer, isNegative: boolean): Buffer {
   for (let i = 0; i < 8; i++) bytes[i] = (bytes[i] as number) ^ (isNegative ? 0xff : i === 0 ? 0x80 : 0)
-  return bytes.toString('hex')
+  return bytes
 }
 
 export const factOf = (place: string, number: number): string => place + sortable(number)
@@ -62,8 +71,8 @@ export const repeatsOf = (archetypeId: string) => {
 /** How often an archetype is there, by the facts of such a composition. */
 export function timesIn(facts: readonly string[], archetypeId: string): number {
   const place = timesPlace(archetypeId)
-  const bits = facts.find((fact) => fact.startsWith(place))?.slice(place.length) ?? ''
-  return Buffer.from(bits, 'hex').readDoubleBE() * -1
+  const fact = facts.find((one) => one.startsWith(place)) ?? factOf(place, 1)
+  return numberOf(fact.slice(place.length))
 }
 
 /** What a composition is found by: its facts, and when its context began. */
