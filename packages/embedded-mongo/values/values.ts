@@ -130,6 +130,13 @@ const wholeOf = (decimal: string): bigint => {
 
 export const truthy = (value: unknown): boolean => (isNumeric(value) ? toNumber(value) !== 0 : Boolean(value))
 
+/** @throws 115 for a value of BSON's deprecated type `undefined`, which the codec could not write back */
+export const refuseUndefined = (value: unknown): void => {
+  if (value === undefined) fail(115, 'values of the type undefined are not supported by this engine')
+  if (Array.isArray(value)) for (const element of value) refuseUndefined(element)
+  else if (isObject(value)) for (const inner of Object.values(fields(value))) refuseUndefined(inner)
+}
+
 /** Documents may be nested this deep; counting stops there. */
 const DEEPEST = 200
 

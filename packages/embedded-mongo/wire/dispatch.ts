@@ -15,7 +15,7 @@ import type { Engine } from '../storage/engine.ts'
 import type { Transaction } from '../storage/transactions.ts'
 import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
 import { Pace } from '../values/steps.ts'
-import { encode, integer, isNullish, isObject, toBigInt, truthy } from '../values/values.ts'
+import { encode, integer, isNullish, isObject, refuseUndefined, toBigInt, truthy } from '../values/values.ts'
 import { checkTypes } from './options.ts'
 
 const commands: Record<string, Command> = {
@@ -73,6 +73,7 @@ export class Dispatcher {
       if (feature) fail(115, `${name}: ${feature} is not supported by this engine`)
       return fail(59, `no such command: '${name}'`)
     }
+    refuseUndefined(request)
     checkOptions(name, request)
     const context = this.#context(request, connectionId)
     if (request.autocommit === false) return this.#inTransaction(name, command, context)

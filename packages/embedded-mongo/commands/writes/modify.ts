@@ -13,7 +13,16 @@ import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
-import { bsonType, checkSize, clone, encode, isNullish, isObject, isTooDeep } from '../../values/values.ts'
+import {
+  bsonType,
+  checkSize,
+  clone,
+  encode,
+  isNullish,
+  isObject,
+  isTooDeep,
+  refuseUndefined,
+} from '../../values/values.ts'
 import type { Context } from '../context.ts'
 import type { Statement } from './statement.ts'
 
@@ -47,6 +56,7 @@ export const store = (
     : { _id: Object.hasOwn(document, '_id') ? document._id : new ObjectId(), ...document }
   const bytes = first && original ? original : encode(identified)
   checkDocument(identified, bytes)
+  if (original) refuseUndefined(identified)
   insertRecord(
     view,
     collection,

@@ -123,6 +123,9 @@ const update: Command = {
 const checkStatement = (statement: Document, options: string[], name: string): void => {
   for (const option of Object.keys(statement))
     if (!options.includes(option)) fail(40415, `BSON field '${name}.${option}' is an unknown field.`)
+  for (const option of ['multi', 'upsert'])
+    if (!isNullish(statement[option]) && typeof statement[option] !== 'boolean')
+      fail(14, `BSON field '${name}.${option}' is the wrong type, expected type 'bool'`)
 }
 
 const deleteCommand: Command = {

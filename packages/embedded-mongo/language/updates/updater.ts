@@ -249,6 +249,8 @@ const modifierChanges = (name: string, body: unknown, collation?: Collation): Ch
 const checkPath = (path: string): void => {
   const parts = path.split('.')
   if (parts.includes('')) fail(56, `The update path '${path}' contains an empty field name`)
+  if (isPositional(parts[0] as string))
+    fail(2, `Cannot have positional (i.e. '$') element in the first position in path '${path}'`)
   if (parts.filter((part) => part === '$').length > 1)
     fail(2, `Too many positional (i.e. '$') elements found in path '${path}'`)
 }

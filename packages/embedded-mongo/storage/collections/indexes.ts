@@ -152,7 +152,9 @@ const checkIndexKey = (field: string, kind: unknown): void => {
   if (!isNumeric(kind) || toNumber(kind) === 0 || Number.isNaN(toNumber(kind)))
     fail(67, 'Values in v:2 index key pattern must be numbers other than 0')
   if (field === '' || field.split('.').includes('')) fail(67, 'Index keys cannot contain an empty field.')
-  if (field.startsWith('$')) fail(67, `Index key contains an illegal field name: field name starts with '$'.`)
+  for (const [at, part] of field.split('.').entries())
+    if (part.startsWith('$') && !(at > 0 && ['$ref', '$id', '$db'].includes(part)))
+      fail(67, `Index key contains an illegal field name: field name starts with '$'.`)
 }
 
 export const buildIndex = (

@@ -87,6 +87,36 @@ describe("the language is MongoDB's", () => {
     [{ $slice: [[1, 2], 1, '$missing'] }, null],
     [{ $map: { input: [{ b: 1 }], as: 'CURRENT', in: '$b' } }, [new Int32(1)]],
     [{ $map: { input: [1], in: '$$this' } }, [new Int32(1)]],
+    // One number line, then texts: whatever the operator.
+    [{ $min: ['a', Long.fromNumber(1), null] }, Long.fromNumber(1)],
+    [{ $max: ['a', decimal('1E30'), null] }, 'a'],
+    [{ $max: [Long.fromNumber(2), decimal('2.5'), 1] }, decimal('2.5')],
+    [
+      { $sortArray: { input: ['a', 2, null, decimal('1.5'), Long.fromNumber(1)], sortBy: 1 } },
+      [null, Long.fromNumber(1), decimal('1.5'), new Int32(2), 'a'],
+    ],
+    [{ $cmp: [decimal('0.1'), 0.1] }, new Int32(-1)],
+    [{ $gt: [null, '$missing'] }, true],
+    [{ $setIntersection: [[1, 2], [decimal('2')]] }, [new Int32(2)]],
+    [{ $indexOfArray: [[Long.fromNumber(7), 7], 7] }, new Int32(0)],
+    // Numbers keep their type, or widen.
+    [{ $add: [1, 2] }, new Int32(3)],
+    [{ $add: [1, Long.fromNumber(2)] }, Long.fromNumber(3)],
+    [{ $add: [1, new Double(2)] }, new Double(3)],
+    [{ $multiply: [65_536, 65_536] }, Long.fromNumber(2 ** 32)],
+    [{ $subtract: [-(2 ** 31), 1] }, Long.fromNumber(-(2 ** 31) - 1)],
+    [{ $mod: [7, Long.fromNumber(3)] }, Long.fromNumber(1)],
+    [{ $abs: new Int32(-(2 ** 31)) }, Long.fromNumber(2 ** 31)],
+    [{ $divide: [6, 3] }, new Double(2)],
+    [{ $pow: [2, 40] }, Long.fromNumber(2 ** 40)],
+    [{ $sum: [1, Long.fromNumber(1)] }, Long.fromNumber(2)],
+    [{ $avg: [1, 2] }, new Double(1.5)],
+    [
+      { $dateSubtract: { startDate: new Date('2024-03-31'), unit: 'month', amount: 1 } },
+      new Date('2024-02-29'),
+    ],
+    [{ $dateAdd: { startDate: new Date('2024-02-29'), unit: 'year', amount: 1 } }, new Date('2025-02-28')],
+    [{ $dateAdd: { startDate: new Date('2024-08-31'), unit: 'quarter', amount: 1 } }, new Date('2024-11-30')],
   ]
   for (const [expression, expected] of results)
     it(JSON.stringify(expression).slice(0, 90), async () => {
@@ -121,6 +151,43 @@ describe("the language is MongoDB's", () => {
     it(`${JSON.stringify(expression).slice(0, 90)} is refused with ${code}`, async () => {
       await assert.rejects(value(expression), (error: { code: unknown }) => Number(error.code) === code)
     })
+
+  const equalLetters: [expression: unknown, result: unknown][] = [
+    [{ $eq: ['a', 'A'] }, true],
+    [{ $in: ['a', ['A']] }, true],
+    [{ $cmp: ['a', 'B'] }, new Int32(-1)],
+    [{ $min: ['b', 'A'] }, 'A'],
+    [{ $max: ['B', 'a'] }, 'B'],
+    [{ $setUnion: [['a'], ['A']] }, ['a']],
+    [{ $setEquals: [['a'], ['A']] }, true],
+    [{ $indexOfArray: [['A'], 'a'] }, new Int32(0)],
+    [{ $sortArray: { input: ['b', 'A', 'a', 'B'], sortBy: 1 } }, ['A', 'a', 'b', 'B']],
+    [{ $cond: [{ $eq: ['a', 'A'] }, 1, 0] }, new Int32(1)],
+    // Positions in a text know no collation.
+    [{ $indexOfCP: ['A', 'a'] }, new Int32(-1)],
+  ]
+  for (const [expression, expected] of equalLetters)
+    it(`${JSON.stringify(expression)} under a collation`, async () => {
+      const options = { promoteValues: false, collation: { locale: 'en', strength: 2 } }
+      const [found] = await engine.db.aggregate([{ $documents: [{ r: expression }] }], options).toArray()
+      assert.deepEqual(found?.r, expected)
+    })
+
+  it('groups, distinct, $expr and sorts in pipelines honour a collation', async () => {
+    const collation = { locale: 'en', strength: 2 }
+    await things.insertMany(['a', 'A', 'b'].map((v, i) => ({ _id: i as never, v })))
+    const ids = (pipeline: Document[]) => things.aggregate(pipeline, { collation }).toArray()
+    assert.deepEqual(await ids([{ $group: { _id: '$v', n: { $sum: 1 } } }, { $sort: { _id: -1 } }]), [
+      { _id: 'b', n: 1 },
+      { _id: 'a', n: 2 },
+    ])
+    assert.deepEqual(
+      (await ids([{ $sort: { v: -1, _id: -1 } }])).map(({ _id }) => _id),
+      [2, 1, 0],
+    )
+    assert.deepEqual(await things.distinct('v', {}, { collation }), ['a', 'b'])
+    assert.equal((await things.find({ $expr: { $eq: ['$v', 'A'] } }, { collation }).toArray()).length, 2)
+  })
 
   it('stages: counts, groups, samples, fields in arrays, sorts by what documents are', async () => {
     assert.deepEqual(await things.aggregate([{ $match: {} }, { $count: 'n' }]).toArray(), [])
@@ -243,8 +310,12 @@ describe("the language is MongoDB's", () => {
     await things.insertMany([
       { _id: 1 as never, b: new Binary(Buffer.of(5)) },
       { _id: 2 as never, x: [1], y: [2] },
+      { _id: 3 as never, x: 0, y: [] },
     ])
-    assert.equal(await things.countDocuments({ b: { $exists: 'yes' as never } }), 1)
+    for (const truth of ['yes', '', 1, {}, [], true])
+      assert.equal(await things.countDocuments({ b: { $exists: truth as never } }), 1)
+    for (const untruth of [0, null, false, decimal('0'), Long.ZERO])
+      assert.equal(await things.countDocuments({ b: { $exists: untruth as never } }), 2)
     assert.equal(await things.countDocuments({ b: { $bitsAllSet: [0, 2] } }), 1)
     assert.equal(await things.countDocuments({ b: { $bitsAllClear: [1, 2_000_000_000] } }), 1)
     await assert.rejects(things.countDocuments({ b: { $bitsAllSet: [2 ** 31] } }), { code: 2 })
@@ -255,6 +326,45 @@ describe("the language is MongoDB's", () => {
     // The length of old binary data stands in front of it.
     assert.equal(await things.countDocuments({ b: { $bitsAllSet: [0, 33, 34] } }), 2)
     await assert.rejects(things.find().sort({ x: 1, y: 1 }).toArray(), { code: 2 })
+    await assert.rejects(things.aggregate([{ $sort: { x: 1, y: 1 } }]).toArray(), { code: 2 })
+  })
+
+  it('queries: $elemMatch into arrays in arrays', async () => {
+    await things.insertMany([
+      { _id: 1 as never, v: [[1, 2], [3]] },
+      { _id: 2 as never, v: [1, [{ b: 1 }]] },
+      { _id: 3 as never, v: [{ b: 1 }] },
+    ])
+    const matching: [Document, number[]][] = [
+      [{ $elemMatch: { $gt: 2 } }, [1]],
+      [{ 0: 3 }, [1]],
+      [{ $size: 2 }, [1]],
+      [{ b: 1 }, [2, 3]],
+      [{ '0.b': 1 }, [2]],
+    ]
+    for (const [$elemMatch, ids] of matching) {
+      const found = await things.find({ v: { $elemMatch } }).toArray()
+      assert.deepEqual(
+        found.map(({ _id }) => _id),
+        ids,
+        JSON.stringify($elemMatch),
+      )
+    }
+  })
+
+  it('an array element is shown by the collation that found it', async () => {
+    await things.insertOne({ _id: 1 as never, a: ['x', 'B', 'b'] })
+    const collation = { locale: 'en', strength: 2 }
+    for (const projection of [{ 'a.$': 1 }, { a: { $elemMatch: { $eq: 'b' } } }])
+      assert.deepEqual(await things.findOne({ a: 'b' }, { collation, projection }), { _id: 1, a: ['B'] })
+  })
+
+  it('count by a sparse index counts what the index has', async () => {
+    await things.insertMany([{ s: 1 }, {}])
+    await things.createIndex({ s: 1 }, { sparse: true })
+    assert.equal((await engine.db.command({ count: 'things', hint: 's_1' })).n, 1)
+    assert.equal((await engine.db.command({ count: 'things', query: {}, hint: { s: 1 } })).n, 1)
+    assert.equal((await engine.db.command({ count: 'things' })).n, 2)
   })
 
   it('a cursor on what was dropped says so', async () => {
@@ -268,13 +378,34 @@ describe("the language is MongoDB's", () => {
   it('indexes: two of one key apart by their scope, and what MongoDB refuses', async () => {
     await things.createIndex({ a: 1 })
     await assert.rejects(things.createIndex({ a: 1 }, { unique: true }), { code: 86 })
-    await things.createIndex({ a: 1 }, { unique: true, name: 'other' })
-    await assert.rejects(things.createIndex({ b: 1 }, { partialFilterExpression: { b: { $ne: 1 } } }), {
-      code: 67,
-    })
+    const scopes: Document[] = [
+      { unique: true },
+      { sparse: true },
+      { partialFilterExpression: { z: 1 } },
+      { collation: { locale: 'en', strength: 2 } },
+    ]
+    for (const [i, scope] of scopes.entries()) {
+      await assert.rejects(things.createIndex({ a: 1 }, scope), { code: 86 })
+      await things.createIndex({ a: 1 }, { ...scope, name: `other${i}` })
+      await assert.rejects(things.createIndex({ a: 1 }, { ...scope, name: `another${i}` }), { code: 85 })
+    }
+    await things.dropIndexes()
+    const partial: Document[] = [
+      { b: { $ne: 1 } },
+      { b: { $nin: [1] } },
+      { b: { $not: { $gt: 1 } } },
+      { b: { $exists: false } },
+      { b: /a/ },
+      { $nor: [{ b: 1 }] },
+    ]
+    for (const partialFilterExpression of partial)
+      await assert.rejects(things.createIndex({ b: 1 }, { partialFilterExpression }), { code: 67 })
+    for (const field of ['a..b', '.a', 'a.', '', '$a', 'a.$b'])
+      await assert.rejects(things.createIndex({ [field]: 1 }), { code: 67 }, field)
     await assert.rejects(things.createIndex({ _id: 1 }, { expireAfterSeconds: 1 }), { code: 197 })
-    await assert.rejects(things.createIndex({ c: 1 }, { unique: 'yes' as never }), { code: 14 })
-    for (let i = 3; i < 64; i++) await things.createIndex({ [`f${i}`]: 1 })
+    for (const option of ['unique', 'sparse', 'hidden'])
+      await assert.rejects(things.createIndex({ c: 1 }, { [option]: 'yes' }), { code: 14 })
+    for (let i = 1; i < 64; i++) await things.createIndex({ [`f${i}`]: 1 })
     await assert.rejects(things.createIndex({ last: 1 }), { code: 67 })
   })
 })

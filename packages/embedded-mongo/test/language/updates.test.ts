@@ -37,6 +37,16 @@ const arithmetic: Row[] = [
   [{}, { $currentDate: { n: 'soon' } }, 2],
   [{}, { $currentDate: { n: { $type: 'date', more: 1 } } }, 2],
   [{ n: 6 }, { $bit: { n: {} } }, 2],
+  [{ n: 1 }, { $bit: { n: { or: long(2 ** 32) } } }, { n: long(2 ** 32 + 1) }],
+  [{ n: Long.MAX_VALUE }, { $bit: { n: { xor: 1 } } }, { n: long('9223372036854775806') }],
+  [{ n: Long.MAX_VALUE }, { $mul: { n: 2 } }, 2],
+  [{ n: decimal('-9E6144') }, { $mul: { n: 10 } }, { n: decimal('-Infinity') }],
+  [{ n: decimal('9E6144') }, { $inc: { n: decimal('9E6144') } }, { n: decimal('Infinity') }],
+  [{ n: 0 }, { $mul: { n: decimal('-1') } }, { n: decimal('-0') }],
+  // What is equal to before, if only by value, stays; what is set does not.
+  [{ n: decimal('-0') }, { $inc: { n: 0 } }, { n: decimal('-0') }],
+  [{ n: decimal('0') }, { $set: { n: decimal('-0') } }, { n: decimal('-0') }],
+  [{ n: double(0) }, { $set: { n: double(-0) } }, { n: double(-0) }],
 ]
 const paths: Row[] = [
   [{}, { $set: { 'a.b.c': 1 } }, { a: { b: { c: 1 } } }],
@@ -93,6 +103,8 @@ const arrays: Row[] = [
   [{ a: [1] }, { $addToSet: { a: { $each: [1, 2, 2] } } }, { a: [1, 2] }],
   [{ a: [1] }, { $addToSet: { a: { $each: 1 } } }, 14],
   [{ a: [1] }, { $push: { a: { $each: [2], $sort: { b: 0 } } } }, 2],
+  [{ a: [1] }, { $push: { a: { $each: [2], $sort: 0 } } }, 2],
+  [{ a: [1] }, { $push: { a: { $each: [2], $sort: 2 } } }, 2],
   [{ a: [1] }, { $push: { a: { $each: [2], $sort: { 'b.': 1 } } } }, 2],
   [{ a: [[1, 2], [2], 1] }, { $pull: { a: { $all: [1, 2] } } }, { a: [[2], 1] }],
   [{ a: [[1, 5], [2], 5] }, { $pull: { a: { $gt: 4 } } }, { a: [[2]] }],
@@ -157,6 +169,10 @@ const positions: Row[] = [
   [{ a: [{ k: 1 }] }, { $set: { 'a.$[e].v': 1 } }, 2],
   [{ a: [{ k: 1 }] }, { $set: { 'a.0.v': 1 } }, 9, { arrayFilters: [{ 'e.k': 2 }] }],
   [{}, { $set: { 'a.$[]': 1 } }, 2],
+  [{ a: [1] }, { $set: { $: 1 } }, 2, { filter: { a: 1 } }],
+  [{ a: [1] }, { $set: { '$.a': 1 } }, 2, { filter: { a: 1 } }],
+  [{ a: [1] }, { $set: { '$[].a': 1 } }, 2],
+  [{ a: [1] }, { $rename: { 'a.$': 'b' } }, 2, { filter: { a: 1 } }],
 ]
 const pipelines: Row[] = [
   [{ a: 2, b: 3 }, [{ $set: { c: { $add: ['$a', '$b'] } } }, { $unset: 'a' }], { b: 3, c: 5 }],

@@ -178,6 +178,26 @@ describe(`wire protocol (SEED=${seed})`, () => {
     socket.destroy()
   })
 
+  const undefineds: [where: string, command: Document][] = [
+    ['a document to insert', { insert: 'kept', documents: [{ _id: 1, a: { b: [null] } }] }],
+    ['a filter', { find: 'kept', filter: { a: null } }],
+    ['an update', { update: 'kept', updates: [{ q: {}, u: { $set: { a: null } } }] }],
+    ['an expression', { aggregate: 'kept', pipeline: [{ $project: { a: [null] } }], cursor: {} }],
+  ]
+  for (const [where, sent] of undefineds)
+    it(`refuses BSON's undefined in ${where}`, async () => {
+      const bytes = command({ ...sent, $db: 'test' })
+      // The only null in it: its type, followed by its name.
+      const at = ['a', '0', 'b'].map((name) => bytes.indexOf(`\n${name}\0`)).find((found) => found > 0) ?? -1
+      assert.ok(at > 0)
+      bytes[at] = 6
+      const socket = await dial(engine)
+      socket.write(bytes)
+      const { code, writeErrors } = await answerOf(socket)
+      assert.equal(writeErrors?.[0].code ?? code, 115)
+      socket.destroy()
+    })
+
   it('forgets what was half sent when the connection goes', async () => {
     const insert = command({ insert: 'half', documents: [{ _id: 1 }], $db: 'test' })
     const socket = await dial(engine)
