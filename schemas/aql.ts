@@ -61,6 +61,15 @@ const Filter = (description: string) =>
     examples: [{}],
   })
 
+const MeasuredExplanation = closed('AqlMeasured', 'How measurements of a kind are found', {
+  name: Type.String({ description: 'The kind', examples: ['BloodPressure'] }),
+  index: Type.String({ description: 'By which index', examples: ['typed_in_systolicMmHg'] }),
+  candidates: Type.Integer({
+    description: 'How many would be read; 100,000 stands for as many or more',
+    examples: [3],
+  }),
+})
+
 export const AqlExplanation = closed('AqlExplanation', 'How a query would be answered', {
   unit: Type.String({
     description: 'What is evaluated at once: one `document`, or one `ehr` with all that is wanted of it',
@@ -77,14 +86,13 @@ export const AqlExplanation = closed('AqlExplanation', 'How a query would be ans
     examples: ['archetypes'],
   }),
   ehrs: Filter('What the EHRs are narrowed by'),
-  conditions: Filter('What the index, and what is stored beside a composition, narrow the compositions by'),
+  conditions: Filter('What the indexes, and what is stored beside a composition, narrow what is read by'),
   candidates: Type.Integer({
     description: 'The compositions that would be read; 100,000 stands for as many or more',
     examples: [12],
   }),
-  measurements: Type.Array(Type.String(), {
-    description: 'The kinds of measurements that would be read as compositions, too',
-    examples: [['BloodPressure']],
+  measurements: Type.Array(MeasuredExplanation, {
+    description: 'The measurements that would be read as compositions, too',
   }),
   evaluated: Type.Array(Type.String(), {
     description: 'What is then done with them in this process',

@@ -132,7 +132,7 @@ export const aql = [
     path: '/med/aql/explain',
     summary: 'Tell how a query would be answered',
     description:
-      'By which index compositions are found, how many would be read, and what is then done with them.',
+      'By which indexes compositions and measurements are found, how many would be read, and what is then done with them.',
     source: ours,
     extra: true,
     access: 'user',
@@ -143,10 +143,9 @@ export const aql = [
     handle: async ({ body: { q, query_parameters: parameters = {}, ...page } }, { caller, queries }) => {
       const request = { q, parameters, ...page }
       const { plan, index = null, ...rest } = await queries.explain(caller, request)
-      const { unit, versions, ehrs = {}, candidates = {}, facts = {} } = plan
-      const conditions = { ...candidates, ...facts }
+      const { unit, versions, ehrs = {} } = plan
       const reads = (['compositions', 'statuses'] as const).filter((what) => plan[what])
-      return { unit, reads, versions, index, ehrs, conditions, ...rest }
+      return { unit, reads, versions, index, ehrs, ...rest }
     },
   }),
 ]

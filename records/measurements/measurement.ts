@@ -148,6 +148,7 @@ export function measurement(told: Measurement) {
   const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
   )
+  const values = Object.values(series).map(({ field }) => field)
   const made = formsOf({
     ...about,
     registeredIn: 'plan',
@@ -167,11 +168,11 @@ export function measurement(told: Measurement) {
       lists: {
         ofEhr: { by: ['ehrId'], ...byTime },
         // The graph reads times and values of a plan, and nothing else.
-        ofPlan: { by: ['carePlanId'], ...byTime, values: Object.values(series).map(({ field }) => field) },
+        ofPlan: { by: ['carePlanId'], ...byTime, values },
         same: { by: ['ehrId'], sort: 'fingerprint', order: 'asc' },
       },
       foundBy: Object.keys(quantities),
-      indexes: heldIndexes,
+      indexes: heldIndexes(values),
       outsidePlans: OUTSIDE_PLANS,
       timeline: {
         kind: path,

@@ -22,6 +22,13 @@ const ofTypedIn: IndexDescription = {
   key: { compositionId: 1, ehrId: 1, timestamp: -1, _id: -1 },
 }
 
+/** Of those by a value, whosever it is. */
+export const typedInBy = (field: string): string => `${TYPED_IN}_${field}`
+const ofTypedInBy = (field: string): IndexDescription => ({
+  name: typedInBy(field),
+  key: { compositionId: 1, [field]: 1, timestamp: 1 },
+})
+
 /** What is true of those that a composition holds, as an index counts them. */
 export const HELD_BY = { compositionId: { $gt: '' } } as const
 
@@ -42,4 +49,9 @@ export function refuseChange({ compositionId }: Values): void {
   })
 }
 
-export const heldIndexes = [ofCompositions, ofTypedIn]
+/** @param fields of its series */
+export const heldIndexes = (fields: readonly string[]): IndexDescription[] => [
+  ofCompositions,
+  ofTypedIn,
+  ...fields.map(ofTypedInBy),
+]

@@ -1,4 +1,4 @@
-import { endOf, factOf, isHolder, momentIn, placeOf } from '../compositions/facts.ts'
+import { isHolder, momentIn, placeOf, type Range } from '../compositions/facts.ts'
 import { constantOf } from './evaluation/predicates.ts'
 import { conditionFilter, either, type Filter } from './filters.ts'
 import type { ClassNode, Operand, Operator, Path, PathStep, Predicate, Query } from './language/ast.ts'
@@ -6,7 +6,13 @@ import type { ClassNode, Operand, Operator, Path, PathStep, Predicate, Query } f
 /** The classes of FROM without which there is no row, by their variables. */
 type Required = ReadonlyMap<string, ClassNode>
 
-/** What WHERE says of values that the facts of compositions tell. It may let in too many compositions, never too few. */
+/** When the context of a composition began, beside the places of facts. */
+export const START = 'start'
+
+/**
+ * What WHERE says of values that the facts of compositions tell, each by its place. It may let in too many compositions, never too
+ * few.
+ */
 export const factFilter = (where: Query['where'], required: Required): Filter | undefined =>
   conditionFilter(where, (left, operator, others) =>
     either(others.map((other) => compared(left, operator, other, required))),
@@ -22,7 +28,7 @@ function compared(left: Operand, operator: Operator, right: Operand, required: R
   const at = momentIn(value)
   const path = left.parts.map(({ attribute }) => attribute)
   if (at !== undefined && node.rmType === 'COMPOSITION')
-    return isStart(left) ? { start: rangeOf(operator, at) } : undefined
+    return isStart(left) ? { [START]: rangeOf(operator, at) } : undefined
   const archetypeId = archetypeOf(node.predicate)
   if (archetypeId === undefined || !isWithin(left.parts)) return undefined
   if (typeof value === 'number' && path.slice(-3).join() === 'items,value,magnitude') {
@@ -30,10 +36,10 @@ function compared(left: Operand, operator: Operator, right: Operand, required: R
     const nodeId = nodeIdOf(element.predicate)
     return nodeId === undefined
       ? undefined
-      : fact(placeOf(archetypeId, path.slice(0, -2).join('/'), nodeId), operator, value)
+      : { [placeOf(archetypeId, path.slice(0, -2).join('/'), nodeId)]: rangeOf(operator, value) }
   }
   return at !== undefined && path.slice(-3).join() === 'events,time,value'
-    ? fact(placeOf(archetypeId, path.slice(0, -1).join('/')), operator, at)
+    ? { [placeOf(archetypeId, path.slice(0, -1).join('/'))]: rangeOf(operator, at) }
     : undefined
 }
 
@@ -42,14 +48,9 @@ const isStart = ({ parts }: Path): boolean =>
   parts.every(({ predicate }) => !predicate)
 
 /** Equal ones are let in always: whether they fit is found out by evaluating. */
-function rangeOf(operator: Operator, value: number): Filter {
+function rangeOf(operator: Operator, value: number): Range {
   if (operator === '=') return { $gte: value, $lte: value }
   return operator.startsWith('>') ? { $gte: value } : { $lte: value }
-}
-
-function fact(place: string, operator: Operator, value: number): Filter {
-  const [from, to] = [operator.startsWith('<') ? place : factOf(place, value), factOf(place, value)]
-  return { facts: { $elemMatch: { $gte: from, $lte: operator.startsWith('>') ? endOf(place) : to } } }
 }
 
 /** An id that all objects have which a predicate accepts. */

@@ -46,3 +46,36 @@ export function conditionFilter(
       return undefined
   }
 }
+
+/** Whether nothing fits a filter that does not have one of some values in a field. */
+export function demands(filter: Filter | undefined, field: string): boolean {
+  if (filter === undefined) return false
+  if (field in filter) return true
+  return ((filter.$and as Filter[] | undefined) ?? []).some((one) => demands(one, field))
+}
+
+/**
+ * A filter in other terms.
+ * @param of what a condition on a field is in those; true: nothing needs to be asked; false: nothing fits
+ */
+export function retold(
+  filter: Filter,
+  of: (field: string, condition: unknown) => Filter | boolean,
+): Filter | boolean {
+  const parts = Object.entries(filter).map(([field, condition]) => {
+    if (field === '$and') return every((condition as Filter[]).map((one) => retold(one, of)))
+    if (field === '$or') return some((condition as Filter[]).map((one) => retold(one, of)))
+    return of(field, condition)
+  })
+  return every(parts)
+}
+
+function every(parts: (Filter | boolean)[]): Filter | boolean {
+  if (parts.includes(false)) return false
+  return both(parts.filter((part) => typeof part === 'object')) ?? true
+}
+
+function some(parts: (Filter | boolean)[]): Filter | boolean {
+  if (parts.includes(true)) return true
+  return either(parts.filter((part) => typeof part === 'object')) ?? false
+}

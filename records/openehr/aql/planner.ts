@@ -30,7 +30,7 @@ export interface Plan {
   ehrs: Filter | undefined
   /** What is true of the compositions, by the fields of their records. It may let in too many, never too few. */
   candidates: Filter | undefined
-  /** What is true of the facts of compositions, by which measurements that are none are not kept. It, too, may let in too many. */
+  /** What is true of the facts of compositions, by their places. It, too, may let in too many. */
   facts: Filter | undefined
 }
 

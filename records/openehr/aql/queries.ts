@@ -11,6 +11,7 @@ import { placeOf, TextFault } from '../formats/text-fault.ts'
 import { checked, MOST_ROWS, type Parameters, pathsIn } from './checker.ts'
 import { evaluation } from './evaluation/evaluate.ts'
 import type { Forest } from './evaluation/forest.ts'
+import { both, type Filter } from './filters.ts'
 import type { Query } from './language/ast.ts'
 import { tokensOf } from './language/lexer.ts'
 import { parseQuery } from './language/parser.ts'
@@ -20,7 +21,7 @@ import { countOf, searchOf } from './reading/compositions.ts'
 import { countedIn, countOfArchetype } from './reading/counts.ts'
 import { EhrsRead } from './reading/ehrs-read.ts'
 import { forests } from './reading/forests.ts'
-import { isLetIn } from './reading/measured.ts'
+import { countOfSearch, searchesOf } from './reading/measured.ts'
 import { Budget } from './results/budget.ts'
 import { collector } from './results/collector.ts'
 import type { Made, Window } from './results/made.ts'
@@ -51,12 +52,14 @@ export interface Result {
 /** How a query would be answered. */
 export interface Explanation {
   plan: Plan
+  /** What compositions are narrowed by. */
+  conditions: Filter
   /** By which index compositions are found; undefined: none are read. */
   index: string | undefined
   /** How many compositions would be read, counted up to a limit. */
   candidates: number
-  /** The kinds of measurements that would be read, too. */
-  measurements: string[]
+  /** The measurements that would be read, too: of which kind, by which index, and how many, counted up to a limit. */
+  measurements: { name: string; index: string; candidates: number }[]
   evaluated: string[]
 }
 
@@ -144,11 +147,16 @@ export class Queries {
     const { db } = this.#records
     const ids = plan.compositions ? await new EhrsRead(db, reader, plan).ids() : []
     const search = plan.compositions ? searchOf(plan, reader, ids) : undefined
+    const searches = searchesOf({ caller: reader, plan, kinds: this.#kinds }, ids)
+    const measurements = searches.map(async (one) => ({
+      ...{ name: one.kind.name, index: one.index, candidates: await countOfSearch(db, one) },
+    }))
     return {
       plan,
+      conditions: both([plan.candidates, plan.facts]) ?? {},
       index: search?.index,
       candidates: search && ids?.length !== 0 ? await countOf(db, search) : 0,
-      measurements: this.#kinds.filter((kind) => isLetIn(plan, kind)).map(({ name }) => name),
+      measurements: await Promise.all(measurements),
       evaluated: partsOf(query),
     }
   }

@@ -14,7 +14,7 @@ export const isHolder = (archetypeId: string): boolean => HOLDER.test(archetypeI
 
 /** @param path the attributes from the archetype's root on, without what is in brackets; @param nodeId of the last of them */
 export const placeOf = (archetypeId: string, path: string, nodeId = ''): string =>
-  hashed(`${archetypeId}|${path}|${nodeId}`)
+  `${archetypeId}|${path}|${nodeId}`
 
 /** Two places that have the same hash would only let in more: it has to be quick, not secure. */
 function hashed(text: string): string {
@@ -45,10 +45,24 @@ function turned(bytes: Buffer, isNegative: boolean): Buffer {
   return bytes
 }
 
-export const factOf = (place: string, number: number): string => place + sortable(number)
+const factOf = (place: string, number: number): string => hashed(place) + sortable(number)
 
-/** Sorts behind all facts of a place. */
-export const endOf = (place: string): string => `${place}g`
+/** Both ends belong to it; without one it has none. */
+export interface Range {
+  $gte?: number
+  $lte?: number
+}
+
+/** What is true of the facts of a composition that has a number of a range in a place. */
+export const factsOfRange = (place: string, { $gte, $lte }: Range) => {
+  const all = hashed(place)
+  return {
+    $elemMatch: {
+      $gte: $gte === undefined ? all : factOf(place, $gte),
+      $lte: $lte === undefined ? `${all}g` : factOf(place, $lte),
+    },
+  }
+}
 
 export const momentIn = (value: unknown): number | undefined => {
   const moment = typeof value === 'string' ? parseDateTime(value) : undefined
@@ -63,16 +77,13 @@ interface Within {
 const timesPlace = (archetypeId: string): string => placeOf('times', archetypeId)
 
 /** What is true of the facts of a composition in which an archetype is not there exactly once, though it is named. */
-export const repeatsOf = (archetypeId: string) => {
-  const place = timesPlace(archetypeId)
-  return { $elemMatch: { $gte: place, $lte: endOf(place) } }
-}
+export const repeatsOf = (archetypeId: string) => factsOfRange(timesPlace(archetypeId), {})
 
 /** How often an archetype is there, by the facts of such a composition. */
 export function timesIn(facts: readonly string[], archetypeId: string): number {
-  const place = timesPlace(archetypeId)
-  const fact = facts.find((one) => one.startsWith(place)) ?? factOf(place, 1)
-  return numberOf(fact.slice(place.length))
+  const place = hashed(timesPlace(archetypeId))
+  const fact = facts.find((one) => one.startsWith(place))
+  return fact === undefined ? 1 : numberOf(fact.slice(place.length))
 }
 
 /** What a composition is found by: its facts, and when its context began. */

@@ -3,7 +3,7 @@ import { canonical } from '../../../records/openehr/rm/canonical.ts'
 import { newPatient, newPlan } from '../../harness/care/patients.ts'
 import { ok, refused } from '../../harness/clients/path-client.ts'
 import { pressureOf, someTemplate } from '../../harness/openehr.ts'
-import { newPerson } from '../../harness/people/people.ts'
+import { newHolder, newPerson } from '../../harness/people/people.ts'
 
 const VALUE = 'o/data[at0001]/events[at0006]/data[at0003]/items[at0004]/value/magnitude'
 const OBSERVATION = 'OBSERVATION o[openEHR-EHR-OBSERVATION.blood_pressure.v2]'
@@ -52,7 +52,18 @@ describe('measurements in AQL', () => {
     const change = pressureOf(template, 120)
     refused(await patient.call('PUT', `${at}/json`, change, { 'if-match': '*' }), 409, 'conflict')
     refused(await patient.call('DELETE', at), 409, 'conflict')
-    const explained = ok(await patient.call('POST', '/med/aql/explain', { q: one }))
-    assert.deepEqual(explained.measurements, ['BloodPressure'])
+    const found = async (by: { call: typeof patient.call }, q: string) =>
+      ok(await by.call('POST', '/med/aql/explain', { q })).measurements
+    assert.deepEqual(await found(patient, one), [{ name: 'BloodPressure', index: 'typed_in', candidates: 1 }])
+    const analyst = await newHolder('analyst')
+    const inMarch = (day: number, least: number) =>
+      `SELECT c/uid/value FROM EHR e CONTAINS COMPOSITION c CONTAINS ${OBSERVATION} WHERE ${VALUE} >= ${least} AND c/context/start_time/value >= '2026-03-0${day}' AND c/context/start_time/value < '2026-03-03'`
+    const isFound = async (q: string) => (await rowsOf(q, analyst)).flat().includes(uid)
+    assert.ok(await isFound(inMarch(2, 141)))
+    assert.ok(!(await isFound(inMarch(2, 142))))
+    assert.ok(!(await isFound(inMarch(3, 141))))
+    const [all] = await found(analyst, inMarch(2, 141))
+    assert.deepEqual([all.name, all.index], ['BloodPressure', 'typed_in_systolicMmHg'])
+    assert.deepEqual((await found(analyst, inMarch(2, 1000)))[0].candidates, 0)
   })
 })

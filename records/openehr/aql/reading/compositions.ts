@@ -5,9 +5,11 @@ import { documentsOf } from '../../../store/documents/database.ts'
 import type { ParseDocument } from '../../../store/documents/parse-format.ts'
 import { ARCHETYPES_INDEX, Composition, FACTS_INDEX } from '../../composition-record.ts'
 import { objectOf } from '../../compositions/compositions.ts'
+import { factsOfRange, type Range } from '../../compositions/facts.ts'
 import type { RmObject } from '../../rm/canonical.ts'
 import type { Document } from '../evaluation/forest.ts'
-import type { Filter } from '../filters.ts'
+import { START } from '../fact-filter.ts'
+import { demands, type Filter, retold } from '../filters.ts'
 import { QUERY_MS } from '../pace.ts'
 import type { Plan } from '../planner.ts'
 import { versionsOf } from './versions.ts'
@@ -24,6 +26,10 @@ const UNSEEN = { _rperm: 0, _wperm: 0, _acl: 0, facts: 0 }
 /** So many have more compositions than there are with a fact, mostly. */
 const MANY_EHRS = 100
 
+/** Whether EHRs are so many that what they have of a value is found by that rather than by them. */
+export const areMany = (ehrIds: readonly string[] | undefined): boolean =>
+  (ehrIds?.length ?? MANY_EHRS) >= MANY_EHRS
+
 /** Compositions that are read at once; each may have 4 MB. */
 const BATCH = 50
 
@@ -34,22 +40,19 @@ export function searchOf(
   ehrIds: readonly string[] | undefined,
 ): Search {
   const of = ehrIds && { ehrId: ehrIds.length === 1 ? ehrIds[0] : { $in: [...ehrIds] } }
-  const parts = [of, candidates, facts, permitted('_rperm', caller)].filter(
+  const told = facts && (retold(facts, kept) as Filter)
+  const parts = [of, candidates, told, permitted('_rperm', caller)].filter(
     (filter): filter is Filter => filter !== undefined && Object.keys(filter).length > 0,
   )
   const filter = parts.length > 1 ? { $and: parts } : (parts[0] ?? {})
   if (demands(candidates, '_id')) return { index: '_id', filter }
-  if (demands(facts, 'facts') && (ehrIds?.length ?? MANY_EHRS) >= MANY_EHRS)
-    return { index: FACTS_INDEX, filter }
+  if (demands(told, 'facts') && areMany(ehrIds)) return { index: FACTS_INDEX, filter }
   return { index: demands(candidates, 'archetypes') ? ARCHETYPES_INDEX : 'list_ofEhr', filter }
 }
 
-/** Whether nothing fits a filter that does not have one of some values in a field. */
-function demands(filter: Filter | undefined, field: string): boolean {
-  if (filter === undefined) return false
-  if (field in filter) return true
-  return ((filter.$and as Filter[] | undefined) ?? []).some((one) => demands(one, field))
-}
+/** What facts are asked for, as they are kept. */
+const kept = (place: string, range: unknown): Filter =>
+  place === START ? { start: range } : { facts: factsOfRange(place, range as Range) }
 
 /** The records of the compositions: by their facts, else one EHR after the other, in each the newest first. */
 export async function* records(db: Db, { index, filter }: Search): AsyncGenerator<ParseDocument[]> {
@@ -73,7 +76,7 @@ export async function* records(db: Db, { index, filter }: Search): AsyncGenerato
 }
 
 /** Compositions that are counted at most. */
-const MOST_COUNTED = 100_000
+export const MOST_COUNTED = 100_000
 
 export function countOf(db: Db, { index, filter }: Search): Promise<number> {
   const hint = index === '_id' ? {} : { hint: index }
@@ -83,6 +86,20 @@ export function countOf(db: Db, { index, filter }: Search): Promise<number> {
 
 const objectIn = ({ _id: id, version, json }: ParseDocument): RmObject | undefined =>
   objectOf({ id, version, json: json as string })
+
+/** What is found of an EHR, to be looked at when it is its turn. */
+export interface Found {
+  ehrId: string
+  documents(): Document[] | Promise<Document[]>
+}
+
+export async function* compositions(db: Db, plan: Plan, search: Search): AsyncGenerator<Found[]> {
+  for await (const batch of records(db, search))
+    yield batch.map((record) => ({
+      ehrId: String(record.ehrId),
+      documents: () => documentsIn(db, plan, record),
+    }))
+}
 
 /** What of a record is asked for: its latest version, or all. */
 export function documentsIn(

@@ -2,10 +2,9 @@ import type { Db } from 'mongodb'
 import type { MeasurementKind } from '../../../measurements/measurement.ts'
 import type { Caller } from '../../../store/documents/caller.ts'
 import type { ParseDocument } from '../../../store/documents/parse-format.ts'
-import type { RmObject } from '../../rm/canonical.ts'
 import { type Forest, forestOf } from '../evaluation/forest.ts'
 import type { Plan } from '../planner.ts'
-import { documentsIn, records, requireRoom, searchOf } from './compositions.ts'
+import { compositions, documentsIn, type Found, records, requireRoom, searchOf } from './compositions.ts'
 import { bareEhr, type EhrRead, EhrsRead } from './ehrs-read.ts'
 import { measured, measuredByEhr } from './measured.ts'
 
@@ -29,7 +28,7 @@ export async function* forests(reading: Reading): AsyncGenerator<Forest> {
 }
 
 async function* allForests(reading: Reading, ehrs: EhrsRead): AsyncGenerator<Forest> {
-  const { plan } = reading
+  const { db, caller, plan } = reading
   if (plan.unit === 'ehr') {
     for await (const batch of ehrs.batches()) yield* wholeEhrs(reading, batch)
     return
@@ -41,38 +40,23 @@ async function* allForests(reading: Reading, ehrs: EhrsRead): AsyncGenerator<For
   if (!plan.compositions) return
   const ids = await ehrs.ids()
   if (ids?.length === 0) return
-  yield* singleCompositions(reading, ehrs, ids)
-  yield* singleMeasurements(reading, ehrs, ids)
+  yield* singles(reading, ehrs, compositions(db, plan, searchOf(plan, caller, ids)))
+  yield* singles(reading, ehrs, measured(reading, ids))
 }
 
-type Ids = readonly string[] | undefined
-
-async function* singleCompositions(
-  { db, caller, plan, needsEhr }: Reading,
+/** Each composition by itself. */
+async function* singles(
+  { needsEhr }: Reading,
   ehrs: EhrsRead,
-  ids: Ids,
+  batches: AsyncGenerator<Found[]>,
 ): AsyncGenerator<Forest> {
-  for await (const batch of records(db, searchOf(plan, caller, ids))) {
-    const known = needsEhr ? await ehrs.of([...new Set(batch.map(({ ehrId }) => String(ehrId)))]) : undefined
-    for (const record of batch) {
-      const ehrId = String(record.ehrId)
+  for await (const batch of batches) {
+    const known = needsEhr ? await ehrs.of([...new Set(batch.map(({ ehrId }) => ehrId))]) : undefined
+    for (const { ehrId, documents } of batch) {
       const object = known ? known.get(ehrId)?.object : bareEhr(ehrId)
       if (object === undefined) continue
-      for (const document of await documentsIn(db, plan, record)) yield forestOf(object, ehrId, [document])
+      for (const document of await documents()) yield forestOf(object, ehrId, [document])
     }
-  }
-}
-
-/** They come one EHR after the other: each is read once. */
-async function* singleMeasurements(reading: Reading, ehrs: EhrsRead, ids: Ids): AsyncGenerator<Forest> {
-  let ehr: { id: string; object: RmObject | undefined } | undefined
-  for await (const { ehrId, documents } of measured(reading, ids)) {
-    if (ehr?.id !== ehrId) {
-      const object = reading.needsEhr ? (await ehrs.of([ehrId])).get(ehrId)?.object : bareEhr(ehrId)
-      ehr = { id: ehrId, object }
-    }
-    if (ehr.object === undefined) continue
-    for (const document of documents) yield forestOf(ehr.object, ehrId, [document])
   }
 }
 

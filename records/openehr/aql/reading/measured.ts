@@ -1,15 +1,19 @@
 import type { Db } from 'mongodb'
 import { ServiceError } from '../../../../schemas/errors.ts'
-import { TYPED_IN } from '../../../measurements/compositions/held.ts'
+import { TYPED_IN, typedInBy } from '../../../measurements/compositions/held.ts'
 import type { MeasurementKind } from '../../../measurements/measurement.ts'
 import { type Caller, permitted } from '../../../store/documents/caller.ts'
 import { documentsOf } from '../../../store/documents/database.ts'
 import type { ParseDocument } from '../../../store/documents/parse-format.ts'
+import { placeOf, type Range } from '../../compositions/facts.ts'
 import { compositionOf, headOf } from '../../measured/composition-of.ts'
+import { shapeOf } from '../../measured/shapes.ts'
 import type { Document } from '../evaluation/forest.ts'
-import type { Filter } from '../filters.ts'
+import { START } from '../fact-filter.ts'
+import { demands, type Filter, retold } from '../filters.ts'
 import { QUERY_MS } from '../pace.ts'
 import type { Plan } from '../planner.ts'
+import { areMany, type Found, MOST_COUNTED } from './compositions.ts'
 import { versionsOf } from './versions.ts'
 
 /** Measurements that are read at once. */
@@ -22,37 +26,94 @@ interface Measured {
   kinds: readonly MeasurementKind[]
 }
 
-/** The measurements that a plan lets in, as compositions; one EHR after the other, one kind after the other. */
-export async function* measured(
-  { db, caller, plan, kinds }: Measured,
-  ehrIds: readonly string[] | undefined,
-): AsyncGenerator<{ ehrId: string; documents: Document[] }> {
-  for (const kind of kinds) {
-    const candidates = candidatesOf(plan, kind)
-    if (candidates === false) continue
+/** How the measurements of a kind are found that a plan lets in: by which index, and what must be true of them. */
+export interface MeasuredSearch {
+  kind: MeasurementKind
+  index: string
+  filter: Filter
+}
+
+type Ids = readonly string[] | undefined
+
+/** Those of the kinds of which any may matter. */
+export const searchesOf = ({ caller, plan, kinds }: Omit<Measured, 'db'>, ehrIds: Ids): MeasuredSearch[] =>
+  kinds.flatMap((kind) => {
+    const candidates = plan.compositions && candidatesOf(plan, kind)
+    if (candidates === false) return []
     const of = ehrIds && { ehrId: { $in: [...ehrIds] } }
     const parts = [of, candidates === true ? undefined : candidates, permitted('_rperm', caller)]
     // What a composition holds is read with that.
     const filter = { $and: [{ compositionId: null }, ...parts.filter((part) => part !== undefined)] }
-    const found = documentsOf({ db }, kind.collection)
-      .find(filter, { maxTimeMS: QUERY_MS, batchSize: BATCH })
-      .hint(TYPED_IN)
-      .sort({ ehrId: 1, timestamp: -1, _id: -1 })
+    const value = areMany(ehrIds)
+      ? Object.values(kind.series).find(({ field }) => demands(filter, field))
+      : undefined
+    return [{ kind, filter, index: value ? typedInBy(value.field) : TYPED_IN }]
+  })
+
+/** The field of the time at which a measurement was taken. */
+const TIME = 'timestamp'
+
+/** Which field of a record stands where in the composition that `compositionOf` makes of it. */
+function fieldsOf(kind: MeasurementKind): Readonly<Record<string, string>> {
+  const { archetype, items } = shapeOf(kind)
+  const values = Object.values(kind.series).map(({ field }, i) => [
+    placeOf(archetype, 'data/events/data/items', items[i]),
+    field,
+  ])
+  return { ...Object.fromEntries(values), [placeOf(archetype, 'data/events/time')]: TIME, [START]: TIME }
+}
+
+/** What a plan says of compositions as it is said of the records of a kind. */
+function candidatesOf({ candidates = {}, facts = {} }: Plan, kind: MeasurementKind): Filter | boolean {
+  const known: Readonly<Record<string, string | readonly string[]>> = headOf(kind)
+  const fields = fieldsOf(kind)
+  return retold({ $and: [candidates, facts] }, (name, condition) => {
+    const [field, values] = [fields[name], known[name]]
+    if (field === TIME) return { [TIME]: datesOf(condition as Range) }
+    if (field !== undefined) return { [field]: condition }
+    if (values === undefined) return isRecordField(name) && { [name]: condition }
+    const wanted = typeof condition === 'string' ? [condition] : (condition as { $in: string[] }).$in
+    return wanted.some((one) => [values].flat().includes(one))
+  })
+}
+
+/** What is said of another place than those of the kind is true of nothing in it. */
+const isRecordField = (name: string): boolean => name === '_id' || name === 'ehrId'
+
+const datesOf = (range: Range) =>
+  Object.fromEntries(Object.entries(range).map(([end, at]: [string, number]) => [end, new Date(at)]))
+
+const foundBy = (db: Db, { kind, filter, index }: MeasuredSearch) => {
+  const found = documentsOf({ db }, kind.collection)
+    .find(filter, { maxTimeMS: QUERY_MS, batchSize: BATCH })
+    .hint(index)
+  return index === TYPED_IN ? found.sort({ ehrId: 1, timestamp: -1, _id: -1 }) : found
+}
+
+export const countOfSearch = (db: Db, { kind, filter, index }: MeasuredSearch): Promise<number> =>
+  documentsOf({ db }, kind.collection).countDocuments(filter, {
+    ...{ maxTimeMS: QUERY_MS, limit: MOST_COUNTED, hint: index },
+  })
+
+/** The measurements that a plan lets in, as compositions, one kind after the other: by a value, else one EHR after the other. */
+export async function* measured(reading: Measured, ehrIds: Ids): AsyncGenerator<Found[]> {
+  const { db, plan } = reading
+  for (const search of searchesOf(reading, ehrIds)) {
+    const found = foundBy(db, search)
+    let batch: Found[] = []
     try {
-      for await (const record of found)
-        yield { ehrId: String(record.ehrId), documents: await documentsIn(db, plan, kind, record) }
+      for await (const record of found) {
+        const documents = () => documentsIn(db, plan, search.kind, record)
+        if (batch.push({ ehrId: String(record.ehrId), documents }) < BATCH) continue
+        yield batch
+        batch = []
+      }
+      if (batch.length > 0) yield batch
     } finally {
       await found.close()
     }
   }
 }
-
-const candidatesOf = ({ candidates }: Plan, kind: MeasurementKind): Filter | boolean =>
-  candidates === undefined || left(candidates, headOf(kind))
-
-/** Whether measurements of a kind may matter. */
-export const isLetIn = (plan: Plan, kind: MeasurementKind): boolean =>
-  plan.compositions && candidatesOf(plan, kind) !== false
 
 /** Measurements that are held at once when EHRs are looked at as a whole. */
 const MOST_HELD = 20_000
@@ -61,17 +122,19 @@ const MOST_HELD = 20_000
 export async function measuredByEhr(...args: Parameters<typeof measured>): Promise<Map<string, Document[]>> {
   const held = new Map<string, Document[]>()
   let count = 0
-  for await (const { ehrId, documents } of measured(...args)) {
-    count += documents.length
-    if (count > MOST_HELD)
-      throw new ServiceError('DeadlineExceeded', {
-        detail:
-          'There are more measurements than can be combined with each other: name their archetypes in FROM.',
-      })
-    const known = held.get(ehrId)
-    if (known) known.push(...documents)
-    else held.set(ehrId, documents)
-  }
+  for await (const batch of measured(...args))
+    for (const one of batch) {
+      const documents = await one.documents()
+      count += documents.length
+      if (count > MOST_HELD)
+        throw new ServiceError('DeadlineExceeded', {
+          detail:
+            'There are more measurements than can be combined with each other: name their archetypes in FROM.',
+        })
+      const known = held.get(one.ehrId)
+      if (known) known.push(...documents)
+      else held.set(one.ehrId, documents)
+    }
   return held
 }
 
@@ -85,32 +148,4 @@ async function documentsIn(
   const of = (version: ParseDocument) => compositionOf(kind, version)
   if (audited) return versionsOf(db, { collection, ehrId: String(now.ehrId), now }, versions, of)
   return [{ record: now._id, object: of(now), latest: true }]
-}
-
-/**
- * What of a filter is still to be asked of the single record, when what is alike in all of a kind is known.
- * @returns true: nothing; false: none of the kind fits
- */
-function left(filter: Filter, known: Readonly<Record<string, string | readonly string[]>>): Filter | boolean {
-  const parts = Object.entries(filter).map(([name, condition]): Filter | boolean => {
-    if (name === '$and') return every((condition as Filter[]).map((one) => left(one, known)))
-    if (name === '$or') return some((condition as Filter[]).map((one) => left(one, known)))
-    const values = known[name]
-    if (values === undefined) return { [name]: condition }
-    const wanted = typeof condition === 'string' ? [condition] : (condition as { $in: string[] }).$in
-    return wanted.some((one) => [values].flat().includes(one))
-  })
-  return every(parts)
-}
-
-function every(parts: (Filter | boolean)[]): Filter | boolean {
-  if (parts.includes(false)) return false
-  const filters = parts.filter((part) => typeof part === 'object')
-  return filters.length === 0 || (filters.length === 1 ? (filters[0] as Filter) : { $and: filters })
-}
-
-function some(parts: (Filter | boolean)[]): Filter | boolean {
-  if (parts.includes(true)) return true
-  const filters = parts.filter((part) => typeof part === 'object')
-  return filters.length > 0 && (filters.length === 1 ? (filters[0] as Filter) : { $or: filters })
 }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import fc from 'fast-check'
+import { BloodPressure } from '../../../../records/measurements/kinds/blood-pressure.ts'
+import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
 import { checked } from '../../../../records/openehr/aql/checker.ts'
 import { parseQuery } from '../../../../records/openehr/aql/language/parser.ts'
 import { Queries } from '../../../../records/openehr/aql/queries.ts'
@@ -13,7 +15,9 @@ import {
   statusInResponse,
   usualStatus,
 } from '../../../../records/openehr/ehr-status/ehr-status.ts'
+import { compositionOf } from '../../../../records/openehr/measured/composition-of.ts'
 import type { RmObject } from '../../../../records/openehr/rm/canonical.ts'
+import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
 import { Store } from '../../../../records/store/store.ts'
 import { isFullSize, sized } from '../../../harness/size.ts'
 import { callerOf, openRecords, type TestRecords } from '../../../harness/test-records.ts'
@@ -21,6 +25,9 @@ import { type PlainEhr, plainRows } from './plain.ts'
 
 const NAMES = ['Alpha', 'Beta', 'Gamma']
 const ARCHETYPES = ['a.v1', 'b.v1', 'c.v2']
+/** Of the measurements. */
+const TYPED_IN = 'blood_pressure.v2'
+const kind = BloodPressure as unknown as MeasurementKind
 const archetype = (type: string, name: string) => `openEHR-EHR-${type}.${name}`
 
 const text = (value: string): RmObject => ({ _type: 'DV_TEXT', value })
@@ -95,6 +102,10 @@ const composition = rooted(
     context: moment.map((start_time) => ({ _type: 'EVENT_CONTEXT', start_time })),
   }),
 )
+
+const measured = fc
+  .record({ at, systolicMmHg: fc.nat(4), diastolicMmHg: fc.nat(4) }, { requiredKeys: ['at'] })
+  .map(({ at: time, ...values }) => ({ timestamp: new Date(time), ...values }))
 
 const CLASSES =
   'COMPOSITION SECTION OBSERVATION EVALUATION ENTRY CONTENT_ITEM EVENT ITEM_TREE ELEMENT CLUSTER ITEM EVENT_CONTEXT DV_QUANTITY EHR_STATUS LOCATABLE'.split(
@@ -217,7 +228,7 @@ const query = fc
 const questions = fc
   .record({
     type: fc.constantFrom('OBSERVATION', 'EVALUATION'),
-    name: fc.constantFrom(...ARCHETYPES),
+    name: fc.constantFrom(...ARCHETYPES, TYPED_IN),
     terms: fc.array(
       fc.tuple(
         fc.constantFrom('v1', 'v1', 'v0'),
@@ -234,14 +245,17 @@ const questions = fc
   })
   .map(({ type, name, terms, word, not }) => {
     const inside = type === 'OBSERVATION' ? 'data/events/data' : 'data'
-    const places = ['items[at1]', 'items[at2]', 'items', 'items[at1]/items[at2]', "items[at2, 'Beta']"]
+    const places =
+      name === TYPED_IN
+        ? ['items[at0004]', 'items[at0005]', 'items']
+        : ['items[at1]', 'items[at2]', 'items', 'items[at1]/items[at2]', "items[at2, 'Beta']"]
     const said = terms.map(([variable, place, operator, number, time, turned]) => {
       const [path, value] =
         variable === 'v0'
           ? ['v0/context/start_time/value', `'${time}'`]
           : place < places.length
             ? [`v1/${inside}/${places[place]}/value/magnitude`, String(number)]
-            : ['v1/data[at4]/events/time/value', `'${time}'`]
+            : ['v1/data/events/time/value', `'${time}'`]
       return turned ? `${value} ${operator} ${path}` : `${path} ${operator} ${value}`
     })
     const where = not === 0 ? `NOT (${said.join(` ${word} `)})` : said.join(` ${word} `)
@@ -252,11 +266,14 @@ const questions = fc
 const counted = fc
   .tuple(
     fc.constantFrom('OBSERVATION', 'EVALUATION', 'COMPOSITION', 'SECTION'),
-    fc.constantFrom(...ARCHETYPES),
+    fc.constantFrom(...ARCHETYPES, TYPED_IN),
   )
   .map(([type, name]) => `FROM EHR e CONTAINS ${type} v[${archetype(type, name)}]`)
 
-describe('AQL, planned and plainly evaluated', () => {
+/** At full size other compositions each time. */
+const SEED = isFullSize ? Date.now() % 1_000_000 : 7
+
+describe(`AQL, planned and plainly evaluated, on compositions of seed ${SEED}`, () => {
   let engine: Engine
   let opened: TestRecords
   let queries: Queries
@@ -264,11 +281,14 @@ describe('AQL, planned and plainly evaluated', () => {
   before(async () => {
     engine = await startEngine()
     opened = await openRecords(engine)
-    queries = new Queries(opened.records, [])
+    queries = new Queries(opened.records, [kind])
     const [collection, indexes] = new Store(opened.records, Composition).indexes()
     await opened.db.collection(collection).createIndexes(indexes)
-    const all = fc.sample(composition, { seed: 7, numRuns: 12 })
+    await opened.db.collection(kind.collection).createIndexes([...(kind.indexes ?? [])])
+    const all = fc.sample(composition, { seed: SEED, numRuns: 12 })
     for (const [i, given] of all.entries()) await add(`ehr-${(i % 4) + 1}`, `comp-${i}`, given)
+    for (const [i, given] of fc.sample(measured, { seed: SEED, numRuns: 5 }).entries())
+      await type(`ehr-${(i % 3) + 1}`, `typed-${i}`, given)
     await makeEhr('ehr-5')
   })
   after(async () => {
@@ -310,6 +330,12 @@ describe('AQL, planned and plainly evaluated', () => {
     ;(await makeEhr(ehrId)).roots.push(objectOf({ id, version: 1, json }) as RmObject)
   }
 
+  async function type(ehrId: string, _id: string, values: object): Promise<void> {
+    const record = { _id, ehrId, ...values, ...meta }
+    await opened.db.collection<{ _id: string }>(kind.collection).insertOne(record)
+    ;(await makeEhr(ehrId)).roots.push(compositionOf(kind, record as unknown as ParseDocument))
+  }
+
   async function planned(q: string, roles: string[]): Promise<string[] | undefined> {
     const result = queries.ask(callerOf('somebody', roles), { q, parameters: {} }, () => false)
     const rows: string[] = []
@@ -325,7 +351,7 @@ describe('AQL, planned and plainly evaluated', () => {
     assert.ok((await documents.updateMany({ _id: { $regex: '[02468]$' } } as object, bare)).modifiedCount > 3)
     const filling = new FactsFilling(opened.records)
     const known = queries
-    queries = new Queries(opened.records, [], filling)
+    queries = new Queries(opened.records, [kind], filling)
     const same = async (q: string) => {
       const plain = plainRows(checked(parseQuery(q), {}), ehrs).sort()
       assert.deepEqual((await planned(q, ['analyst']))?.sort(), plain)
