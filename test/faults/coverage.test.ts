@@ -8,15 +8,20 @@ import { families } from './trials/writes.ts'
 
 const match = pathMatcher(table)
 
-/** Whether an operation changes records of an EHR. */
-const writesEhr = ({ method, path, access, kind }: Operation): boolean =>
-  method !== 'get' && (path.includes('{ehrId}') || (kind === 'Ehr' && access === 'user'))
+/** Whether an operation changes what there is about somebody. */
+const writes = ({ method, path, access, kind }: Operation): boolean =>
+  method !== 'get' &&
+  (path.includes('{ehrId}') ||
+    access === 'chat' ||
+    access === 'user-data' ||
+    (kind === 'Ehr' && access === 'user'))
 
 /**
  * What operations have alike that are written by the same code: they are mounted twice, plain operations of kinds that
  * are like any other, in both formats, or restore a version.
  */
-function wayOf({ method, path, kind, access }: Operation): string {
+function wayOf({ id, method, path, kind, access }: Operation): string {
+  if (access === 'chat' || access === 'user-data') return id
   if (path.endsWith('/restore') && access !== 'admin') return 'restore a version'
   const place = kinds.find(({ collection }) => collection === kind)
   const segments = path
@@ -32,7 +37,7 @@ function wayOf({ method, path, kind, access }: Operation): string {
 }
 
 describe('the writes that a service is killed in', () => {
-  it('are all that the path family offers on an EHR', () => {
+  it('are all that the path family offers on an EHR, in a chat, and of a user’s own data', () => {
     const place = { headers: {}, name: 'x', guests: ['x', 'x'] } as unknown as Place
     const ids = new Proxy(place, { get: (known, name) => Reflect.get(known, name) ?? 'x' })
     const tried = families['path family'].map(({ name, ask }) => {
@@ -41,7 +46,7 @@ describe('the writes that a service is killed in', () => {
       assert.ok(found, name)
       return wayOf(found)
     })
-    const offered = table.filter(writesEhr)
+    const offered = table.filter(writes)
     assert.ok(offered.length > 50)
     const missing = offered.filter((operation) => !tried.includes(wayOf(operation)))
     assert.deepEqual(

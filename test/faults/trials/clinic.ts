@@ -26,6 +26,8 @@ export interface Place {
   eventId?: string
   participationId?: string
   pressureId?: string
+  topicId?: string
+  messageId?: string
   recordId?: string
   compositionId?: string
 }
@@ -90,7 +92,7 @@ export class Clinic {
   /** A new EHR with these parts; none: only somebody whom one could be about. @param ofUser whether that is a user */
   async place(victim: Victim, number: number, parts: readonly Part[], ofUser: boolean): Promise<Place> {
     // A user's id has ten letters and digits.
-    const name = ofUser ? `user${String(number).padStart(6, '0')}` : `person-${number}-`
+    const name = `${ofUser ? 'user' : 'person-'}${String(number).padStart(6, '0')}`
     const headers = this.#nurses[ofUser ? NURSES : number % NURSES] ?? {}
     const place: Place = {
       ...{ name, headers },

@@ -7,7 +7,10 @@ export type State = Map<string, Document[]>
 
 export const CLINICAL: readonly string[] = kinds.map(({ collection }) => collection)
 
-const OTHERS = ['work.underway', 'ehr.removed', 'history.changes', 'audit.entries', 'mails', '_User', '_Role']
+const OTHERS = [
+  ...['work.underway', 'ehr.removed', 'history.changes', 'audit.entries', 'chat.read', 'mails'],
+  ...['_User', '_Role'],
+]
 const JOINS = ['_Join:users:_Role', '_Join:roles:_Role']
 
 export async function readState(db: Db): Promise<State> {
@@ -62,6 +65,9 @@ export function seen(state: State, subjectId: string): string[] {
     ...ehrs.map((one) => `Ehr ${told(one)}`),
     ...removed.map(() => 'removed EHR'),
     ...records.map(({ name, one }) => `${name} ${told(one)}`),
+    ...all(state, 'chat.read')
+      .filter(({ topicId }) => words.has(topicId))
+      .map((mark) => `read mark ${told(mark)}`),
     ...(ehrs.length > 0 ? members(state, [...ehrIds], planIds) : []),
     ...all(state, 'mails')
       .filter(({ to }) => guests.some(({ email }) => email === to))

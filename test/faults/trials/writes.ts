@@ -118,6 +118,7 @@ const thresholds: Part = {
 const watched = [...planned, thresholds]
 const [within, outside] = [118, 185].map((systolic) => ({ systolic, systolicUnit: 'mm[Hg]' }))
 const measured = { diastolic: 76, diastolicUnit: 'mm[Hg]', timestamp: '2026-01-02T03:04:05.000Z' }
+const steps = { dataType: 'steps', value: 1000, timestamp: measured.timestamp }
 const pressures = ({ ehrId, recordId }: Place, id = false) =>
   `/ehr/${ehrId}/procedure/bloodpressure${id ? `/${recordId}` : ''}`
 const alarming: Part = {
@@ -129,6 +130,12 @@ const alarmingInClass: Part = {
     post(at('BloodPressure'), { carePlanId, ...measured, timestamp: moment(measured.timestamp), ...outside }),
   id: 'recordId',
 }
+const chat = (place: Place, path = '') => `/chat/careplan/${place.carePlanId}${path}`
+const ofTopic = (place: Place, path = '') => chat(place, `/${place.topicId}${path}`)
+const topic: Part = { make: (at) => post(chat(at), { title: 'A topic', text: 'Hello' }), id: 'topicId' }
+const message: Part = { make: (at) => post(ofTopic(at), { text: 'A message' }), id: 'messageId' }
+const ofMessage = (place: Place) => ofTopic(place, `/message/${place.messageId}`)
+const talked = [...planned, topic]
 const filled = [ehr, plan, goal, task]
 /** A plan with goals, tasks, a participant and whatever else is registered in one. */
 const crowded = [ehr, fromTemplate, event, settings, pressure]
@@ -229,6 +236,42 @@ const pathFamily: Write[] = [
     ask: (place) => remove(compositions(place, `/${place.compositionId}`)),
   },
   ...PLAIN.flatMap(ofKind),
+  write('start a topic', planned, topic),
+  write('add a message', talked, message, 'ChatMessage'),
+  {
+    name: 'change a message',
+    given: [...talked, message],
+    ask: (place) => put(ofMessage(place), { text: 'Another' }),
+    shares: 'ChatMessage',
+  },
+  {
+    name: 'delete a message',
+    given: [...talked, message],
+    ask: (place) => remove(ofMessage(place)),
+    shares: 'ChatMessage',
+  },
+  { name: 'note what was read', given: talked, ask: (place) => post(ofTopic(place, '/read')) },
+  {
+    name: 'close a topic',
+    given: talked,
+    ask: (place) => post(ofTopic(place, '/close')),
+    shares: 'ChatTopic',
+  },
+  {
+    name: 'store measurements of a user',
+    given: planned,
+    ask: ({ name, carePlanId }) =>
+      post(`/data/${name}/measurement`, [
+        { ...steps, carePlanId },
+        { ...steps, carePlanId, value: 2000 },
+      ] as object),
+  },
+  {
+    name: 'store an occurrence in the life of a user',
+    given: planned,
+    ask: ({ name, carePlanId }) =>
+      post(`/data/${name}/event/fall`, { carePlanId, timestamp: measured.timestamp }),
+  },
   {
     name: 'store a batch of measurements, one of which calls for an alert',
     given: watched,
