@@ -107,9 +107,13 @@ export const kinds: readonly Kind[] = [
 const within = (...places: Kind['registeredIn'][]): string[] =>
   kinds.filter(({ registeredIn }) => places.includes(registeredIn)).map(({ collection }) => collection)
 
-/** The collections of what is registered in an EHR, a care plan or a goal, at any depth. */
+const CHATS = [ChatTopic.collection, ChatMessage.collection]
+
+/** The collections of what is registered in an EHR, a care plan or a goal, at any depth, and of what is said about it. */
 export const contents = {
   Ehr: within('EHR', 'plan', 'either', 'goal'),
   CarePlan: within('plan', 'either', 'goal'),
-  Goal: within('goal'),
+  Goal: [...within('goal'), ...CHATS],
+  Task: CHATS,
+  Event: CHATS,
 }

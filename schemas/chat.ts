@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { closed, id, line, text } from './common.ts'
-import { derived, fixed, time } from './forms/fields.ts'
+import { derived, fixed, internal, time } from './forms/fields.ts'
 import { forms } from './forms/forms.ts'
 import { nullable } from './nullable.ts'
 
@@ -46,6 +46,14 @@ const attachments = Type.Array(attachment, {
 })
 const replyTo = fixed(Type.Optional(id('the message of the same topic that it answers', 'c2MnBv45Tr')))
 
+/** The ids of the goal, the task and the event that something said about one of them goes with. */
+const goesWith = {
+  goalId: internal(Type.Optional(id('the goal that it goes with', 'g3HjKl56Ty'))),
+  taskId: internal(Type.Optional(id('the task that it goes with', 't6YhNm34Rs'))),
+  eventId: internal(Type.Optional(id('the event that it goes with', 'v8CxSd12Qa'))),
+}
+export const GOES_WITH = Object.keys(goesWith)
+
 /** As the class family has it: read there, written by the path family. */
 export const ChatTopic = forms({
   name: 'ChatTopic',
@@ -62,6 +70,7 @@ export const ChatTopic = forms({
     createdBy: author,
     lastMessageAt: derived(Type.Optional(time('When the last message was written'))),
     closed: closedFlag,
+    ...goesWith,
   },
 })
 
@@ -80,6 +89,7 @@ export const ChatMessage = forms({
     attachments,
     editedAt: derived(Type.Optional(time('When it was changed'))),
     deleted: derived(Type.Boolean({ default: false, description: 'Whether its author has deleted it' })),
+    ...goesWith,
   },
 })
 

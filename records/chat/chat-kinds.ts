@@ -1,5 +1,8 @@
-import { ChatMessage as messageForms, ChatTopic as topicForms } from '../../schemas/chat.ts'
+import { GOES_WITH, ChatMessage as messageForms, ChatTopic as topicForms } from '../../schemas/chat.ts'
 import { kind } from '../registered/kind.ts'
+
+/** By these it is found when that is removed. */
+const goesWith = GOES_WITH.map((name) => ({ name, key: { [name]: 1 as const }, sparse: true }))
 
 /** Topics; the class family reads them, and the service writes them. */
 export const ChatTopic = kind(topicForms, {
@@ -10,7 +13,7 @@ export const ChatTopic = kind(topicForms, {
     ofEhr: { by: ['ehrId'], sort: 'lastMessageAt', order: 'desc' },
     ofPlan: { by: ['carePlanId'], sort: 'lastMessageAt', order: 'desc' },
   },
-  indexes: [{ name: 'reminders', key: { remindAt: 1 }, sparse: true }],
+  indexes: [{ name: 'reminders', key: { remindAt: 1 }, sparse: true }, ...goesWith],
 })
 
 export const ChatMessage = kind(messageForms, {
@@ -21,4 +24,5 @@ export const ChatMessage = kind(messageForms, {
     ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
     ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'desc' },
   },
+  indexes: goesWith,
 })

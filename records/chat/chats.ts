@@ -4,6 +4,7 @@ import type { About, Attachment } from '../../schemas/chat.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import type { Happening } from '../live/happenings.ts'
+import type { Connections } from '../profiles/connections.ts'
 import { refuseViolations } from '../registered/refusals/refusals.ts'
 import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
@@ -47,7 +48,7 @@ export interface Place {
 }
 
 interface Others {
-  connections: { areConnected(mvUid: string, other: string): Promise<boolean> }
+  connections: Pick<Connections, 'areConnected' | 'letTalk'>
   persons: { namesOf(mvUids: readonly string[]): Promise<Names> }
   /** The collection of what a reference of this type names; undefined: it may not name any. */
   collectionOf(type: string): string | undefined
@@ -107,6 +108,7 @@ export class Chats {
         inTransaction(this.records, async (tx) => {
           // Nothing is talked about that is removed at the same instant.
           if (subject.ehrId !== undefined) await takeTurns(this.records, tx, [subject.ehrId])
+          else await this.#others.connections.letTalk(tx, caller.userId, place.id)
           const { permissions } = await this.#subject(caller, place)
           const write = [...new Set([...permissions.write, caller.userId])]
           const at = this.records.clock().toISOString()
@@ -345,10 +347,11 @@ const noMessage = (path: string): Violation => ({
 })
 
 /** Where a topic is registered; a message has it from its topic. */
-const placeOf = ({ about, aboutId, ehrId, carePlanId }: Subject, ofTopic = true) => ({
+const placeOf = ({ about, aboutId, ehrId, carePlanId, goesWith }: Subject, ofTopic = true) => ({
   ...(ofTopic && { about, aboutId }),
   ...(ehrId !== undefined && { ehrId }),
   ...(carePlanId !== undefined && { carePlanId }),
+  ...goesWith,
 })
 
 /** The first message that nobody has read yet is what somebody is reminded of. */

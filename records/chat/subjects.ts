@@ -1,5 +1,6 @@
-import type { About } from '../../schemas/chat.ts'
+import { type About, GOES_WITH } from '../../schemas/chat.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { pairRole } from '../ehrs/rights/access.ts'
 import { unnamedFor } from '../ehrs/rights/anonymity.ts'
 import { type Caller, type Permissions, permitted } from '../store/documents/caller.ts'
 import { documentsOf } from '../store/documents/database.ts'
@@ -20,6 +21,8 @@ export interface Subject {
   /** None between two users. */
   ehrId?: string
   carePlanId?: string
+  /** By their fields, the ids of the goal, the task and the event that what is said goes with. */
+  goesWith?: Readonly<Record<string, string>>
   /** Who may see it, and who may change it. */
   permissions: Permissions
   /** Whether people stay unnamed there. */
@@ -42,7 +45,7 @@ export async function subjectFor(
   if (collection === undefined) return ofTwo(connections, caller, id)
   const found = await documentsOf(records, collection).findOne(
     { _id: id, ...permitted('_rperm', caller) },
-    { projection: { ehrId: 1, carePlanId: 1, anonymous: 1, _rperm: 1, _wperm: 1 } },
+    { projection: { ehrId: 1, carePlanId: 1, goalId: 1, anonymous: 1, _rperm: 1, _wperm: 1 } },
   )
   if (!found) throw new ServiceError('NotFound')
   const ehrId = about === 'ehr' ? id : String(found.ehrId)
@@ -51,6 +54,10 @@ export async function subjectFor(
   return {
     ...{ about, aboutId: id, ehrId },
     ...(carePlanId !== undefined && { carePlanId }),
+    goesWith: {
+      ...(found.goalId !== undefined && { goalId: found.goalId as string }),
+      ...(GOES_WITH.includes(`${about}Id`) && { [`${about}Id`]: id }),
+    },
     permissions: { read: found._rperm, write: found._wperm },
     unnamed:
       (about === 'careplan' ? found.anonymous === true : await isAnonymous(records, carePlanId)) ||
@@ -66,7 +73,7 @@ async function ofTwo(connections: Connections, caller: Caller, other: string): P
   const both = [userId, other].sort()
   return {
     ...{ about: 'network', aboutId: both.join('-') },
-    permissions: { read: both, write: both },
+    permissions: { read: [`role:${pairRole(userId, other)}`], write: both },
     unnamed: false,
   }
 }

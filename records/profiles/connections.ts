@@ -3,6 +3,8 @@ import { ConnectionStateEnum } from '../../schemas/enum.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Connection } from '../../schemas/network.ts'
 import { usersOf } from '../accounts/user/user.ts'
+import { pairRole } from '../ehrs/rights/access.ts'
+import { isRole, setRole } from '../ehrs/rights/roles.ts'
 import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { Saved } from '../store/documents/parse-format.ts'
@@ -43,10 +45,17 @@ export class Connections {
     return this.store.get(caller, { id: belongingId(mvUid, other) })
   }
 
-  async areConnected(mvUid: string, other: string): Promise<boolean> {
+  async areConnected(mvUid: string, other: string, tx?: Transaction): Promise<boolean> {
     const state = 'CONNECTED'
-    const found = await this.#find(asService, mvUid, { state, id: belongingId(mvUid, other) })
+    const found = await this.#find(asService, mvUid, { state, id: belongingId(mvUid, other) }, tx)
     return found !== undefined
+  }
+
+  /** Has two users read what they say to each other, as long as they are connected. @throws NotFound */
+  async letTalk(tx: Transaction, mvUid: string, other: string): Promise<void> {
+    await this.#takeTurns(tx, mvUid, other)
+    if (!(await this.areConnected(mvUid, other, tx))) throw new ServiceError('NotFound')
+    await this.#setRole(tx, mvUid, other, true)
   }
 
   /**
@@ -72,6 +81,7 @@ export class Connections {
       await this.#takeTurns(tx, mvUid, other)
       await this.store.remove(caller, { id: belongingId(mvUid, other) }, { tx, expected })
       await this.store.remove(asOther(caller), { id: belongingId(other, mvUid) }, { tx })
+      await this.#setRole(tx, mvUid, other, false)
     })
   }
 
@@ -85,7 +95,14 @@ export class Connections {
   async #accept(caller: Caller, tx: Transaction, mvUid: string, other: string) {
     const connected = (now: StoredConnection) => ({ ...now, state: 'CONNECTED' as const })
     await this.store.update(asOther(caller), { id: belongingId(other, mvUid) }, connected, { tx })
+    const haveTalked = await isRole(this.#records, tx.session, pairRole(mvUid, other))
+    if (haveTalked) await this.#setRole(tx, mvUid, other, true)
     return this.store.update(caller, { id: belongingId(mvUid, other) }, connected, { tx })
+  }
+
+  async #setRole({ session }: Transaction, mvUid: string, other: string, held: boolean): Promise<void> {
+    for (const userId of [mvUid, other])
+      await setRole(this.#records, session, userId, pairRole(mvUid, other), held)
   }
 
   /** In the order of the ids, so that the two sides wait for each other and not both for one another. */

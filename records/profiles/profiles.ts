@@ -72,7 +72,7 @@ export class Profiles {
       const { version } = await this.persons.store.get(caller, { id: mvUid }, { tx })
       if (Array.isArray(expected) && !expected.includes(version))
         throw new ServiceError('PreconditionFailed', { version })
-      await forgetPerson(this.#records.db, mvUid, tx.session)
+      await forgetPerson(this.#records, mvUid, tx.session)
       await noteRemoval(this.#records, tx, mvUid)
       const by = { caller, at: this.#records.clock() }
       const removal = { action: 'delete' as const, version: version + 1, before: null, changed: [] }
@@ -82,7 +82,7 @@ export class Profiles {
 
   /** Removes everything that is kept about the person of an account that goes, in its transaction. */
   async forget(session: ClientSession, mvUid: string): Promise<void> {
-    await forgetPerson(this.#records.db, mvUid, session)
+    await forgetPerson(this.#records, mvUid, session)
     await closeLedger(this.#records, mvUid, session)
   }
 }

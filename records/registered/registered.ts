@@ -1,6 +1,7 @@
 import type { Static, TObject, TProperties } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { fromPath, namesOf, ofFields } from '../../schemas/forms/fields.ts'
+import { isContainer, removeContents, untilRemoved } from '../ehrs/removal/removal.ts'
 import { plansOfParticipant } from '../ehrs/rights/readable.ts'
 import type { Expected } from '../store/decisions.ts'
 import type { Caller } from '../store/documents/caller.ts'
@@ -11,7 +12,7 @@ import type { Resource } from '../store/resource.ts'
 import { type PastChange, Store } from '../store/store.ts'
 import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
-import { crowding, holdersIn, into, type Place, placed, takeTurn } from './into.ts'
+import { crowding, holdersIn, inTurn, into, type Place, placed, takeTurn } from './into.ts'
 import { type ClassKind, ruledFor } from './kind.ts'
 import { auditingRefusal, refuseViolations, requireAdmission } from './refusals/refusals.ts'
 import { validChange, validNew } from './rules.ts'
@@ -236,9 +237,15 @@ export class Registered<S extends TObject, L extends string> {
     return found ? ruledFor(this.#records, kind, found) : kind
   }
 
-  /** @throws NotFound; Forbidden; PreconditionFailed */
-  remove(caller: Caller, key: Key, { expected }: Writing): Promise<void> {
-    return this.store.remove(caller, storeKey(key), { expected })
+  /** With what hangs on it. @throws NotFound; Forbidden; PreconditionFailed */
+  async remove(caller: Caller, key: Key, { expected }: Writing): Promise<void> {
+    const { collection } = this.kind
+    if (!isContainer(collection)) return this.store.remove(caller, storeKey(key), { expected })
+    await inTurn(this.#records, key.ehrId, async (tx) => {
+      await this.store.remove(caller, storeKey(key), { expected, tx })
+      await removeContents(this.#records, tx, caller, collection, key)
+    })
+    await untilRemoved(this.#records, collection, key.id)
   }
 
   /** Who changed it, when and what, newest first. @throws NotFound */

@@ -4,18 +4,22 @@ import type { Caller } from '../../store/documents/caller.ts'
 import { type Database, documentsOf, together } from '../../store/documents/database.ts'
 import { beginWork, type Jobs, workId } from '../../store/steps/under-way.ts'
 import { LONGEST_REQUEST_MS } from '../../store/writing/removal/recent-removals.ts'
-import { inTransaction, type Records } from '../../store/writing/transaction.ts'
+import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
+import { takeTurns } from '../../store/writing/turns.ts'
 import { planRoles } from '../rights/access.ts'
 import { removeRoles } from '../rights/roles.ts'
 
 /** The database, and what is registered where in it. */
 export type Held = Pick<Records, 'client' | 'db' | 'contents'>
 
-/** What takes other objects with it when it is removed; an EHR does it in its own way. */
-export type Container = 'CarePlan' | 'Goal'
+/** What takes others with it when it is removed, and the property by which they name it; an EHR does it in its own way. */
+const NAMED_BY = { CarePlan: 'carePlanId', Goal: 'goalId', Task: 'taskId', Event: 'eventId' } as const
 
-export const isContainer = (className: string): className is Container =>
-  className === 'CarePlan' || className === 'Goal'
+export type Container = keyof typeof NAMED_BY
+
+const CONTAINERS = Object.keys(NAMED_BY) as Container[]
+
+export const isContainer = (className: string): className is Container => Object.hasOwn(NAMED_BY, className)
 
 /** A removal that is to be gone over once more, when no request that began before it can still be running. */
 interface Removal {
@@ -37,39 +41,61 @@ export const leftFor = ({ userId, unrestricted }: Caller) => ({
   _wperm: unrestricted ? [] : [userId],
 })
 
+/** Some object by its id. */
+interface InEhr {
+  id: string
+  ehrId: string
+}
+
+/** Removes all that hangs on an object; what is too much for one transaction is hidden by it, and removed in steps. */
+export async function removeContents(
+  records: Records,
+  tx: Transaction,
+  caller: Caller,
+  className: Container,
+  { id, ehrId }: InEhr,
+): Promise<void> {
+  const { session } = tx
+  const field = NAMED_BY[className]
+  const names = records.contents[className]
+  if (!(await fits(records.db, names, { [field]: id }, session)))
+    await beginWork(records, tx, caller, { job: 'remove', field, id, ehrId })
+  else for (const name of names) await documentsOf(records, name).deleteMany({ [field]: id }, { session })
+}
+
+export const untilRemoved = ({ underWay }: Records, className: Container, id: string): Promise<boolean> =>
+  underWay.done(workId({ field: NAMED_BY[className], id }), WAIT_MS)
+
 /**
- * Removes all that hangs on a care plan or a goal, and leaves the object itself as one that nobody sees: Parse's own
- * delete, which follows, needs something to delete. Should that never come, or should something be written into it by a
- * request under way, {@link sweepRemovals} finishes. What is too much for one transaction is hidden by it, and removed
- * in steps.
+ * Removes all that hangs on an object, and leaves the object itself as one that nobody sees: Parse's own delete, which
+ * follows, needs something to delete. Should that never come, or should something be written into it by a request under
+ * way, {@link sweepRemovals} finishes.
  */
 export async function removeWithAll(
   records: Records,
   caller: Caller,
   className: Container,
-  object: { id: string; ehrId: string },
+  object: InEhr,
 ): Promise<void> {
   const { id, ehrId } = object
-  const field = NAMED_BY[className]
   await inTransaction(records, async (tx) => {
     const { session } = tx
     await documentsOf(records, className).updateOne({ _id: id }, { $set: leftFor(caller) }, { session })
     if (className === 'CarePlan') await removeRoles(records, session, planRoles(id))
-    if (await fits(records.db, records.contents[className], { [field]: id }, session))
-      for (const name of records.contents[className])
-        await documentsOf(records, name).deleteMany({ [field]: id }, { session })
-    else await beginWork(records, tx, caller, { job: 'remove', field, id, ehrId })
+    await removeContents(records, tx, caller, className, object)
     const row = { _id: `${className}$${id}`, className, objectId: id, at: new Date() }
     await removals(records).replaceOne({ _id: row._id }, row, { session, upsert: true })
+    await takeTurns(records, tx, [ehrId])
   })
-  await records.underWay.done(workId({ field, id }), WAIT_MS)
+  await untilRemoved(records, className, id)
 }
 
 /** What goes on after the transaction that began it. */
 export function containerJobs({ contents }: Pick<Held, 'contents'>): Jobs {
   return {
     async remove({ field, id }, { db, one, last }) {
-      for (const name of contents[field === 'goalId' ? 'Goal' : 'CarePlan'])
+      const className = CONTAINERS.find((one) => NAMED_BY[one] === field)
+      for (const name of className ? contents[className] : [])
         for await (const ids of idsInSteps(db, name, { [field]: id }))
           await one(({ session }) => documentsOf({ db }, name).deleteMany({ _id: { $in: ids } }, { session }))
       await last()
@@ -104,6 +130,3 @@ export async function sweepRemovals(database: Held): Promise<void> {
     })
   }
 }
-
-/** The property by which objects name what they are registered in. */
-const NAMED_BY = { CarePlan: 'carePlanId', Goal: 'goalId' } as const

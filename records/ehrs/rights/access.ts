@@ -24,6 +24,9 @@ export const ehrRoles = (ehrId: string): string[] => [ehrRole(ehrId, 'read'), eh
 export const planRoles = (carePlanId: string): string[] =>
   PLAN_RIGHTS.map((right) => planRole(carePlanId, right))
 
+/** The role of two users who talk to each other, as long as they are connected. */
+export const pairRole = (...pair: [string, string]): string => `network-${pair.sort().join('-')}`
+
 const role = (name: string): string => `role:${name}`
 
 /** The fields of an EHR that decide who may see its contents, as stored. */

@@ -116,6 +116,10 @@ export async function setPlanRole(
   await memberships(database, 'roles').replaceOne({ _id: child._id }, child, { session, upsert: true })
 }
 
+/** Whether it has been made, whoever holds it. */
+export const isRole = async (database: Database, session: ClientSession, name: string): Promise<boolean> =>
+  (await roles(database).findOne({ _id: name }, { projection: { _id: 1 }, session })) !== null
+
 /** Takes all roles of a user who is removed. */
 export async function leaveRoles(database: Database, session: ClientSession, userId: string): Promise<void> {
   await memberships(database, 'users').deleteMany({ relatedId: userId }, { session })

@@ -10,7 +10,7 @@ export interface Work {
   /** What is to be done, one of the jobs that the service knows. */
   job: string
   /** All that has this id in this field is part of it. */
-  field: 'ehrId' | 'carePlanId' | 'goalId'
+  field: 'ehrId' | 'carePlanId' | 'goalId' | 'taskId' | 'eventId'
   id: string
   ehrId: string
   by: Asker

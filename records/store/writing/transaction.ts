@@ -6,12 +6,8 @@ import type { Work, Works } from '../documents/work.ts'
 import { type Change, keepChanges } from './history.ts'
 import type { RecentRemovals } from './removal/recent-removals.ts'
 
-/** The collections of what is registered in an EHR, in a care plan, in a goal. */
-interface Contents {
-  readonly Ehr: readonly string[]
-  readonly CarePlan: readonly string[]
-  readonly Goal: readonly string[]
-}
+/** The collections of what goes with an EHR, a care plan, a goal, a task, an event. */
+type Contents = Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
 
 /** What the records work with; opened once, handed to every store. */
 export interface Records {

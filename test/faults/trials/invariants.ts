@@ -113,9 +113,9 @@ function nothingVanished(state: State, known: Known): string[] {
   )
   const there = new Set<string>()
   for (const name of CLINICAL)
-    for (const { _id, goalId, carePlanId, ehrId } of all(state, name)) {
+    for (const { _id, taskId, eventId, goalId, carePlanId, ehrId } of all(state, name)) {
       there.add(`${name}/${_id}`)
-      known.set(`${name}/${_id}`, [_id, goalId, carePlanId, ehrId])
+      known.set(`${name}/${_id}`, [_id, taskId, eventId, goalId, carePlanId, ehrId])
     }
   return [...known]
     .filter(([key, places]) => !there.has(key) && !places.some((place) => deleted.has(place)))

@@ -135,6 +135,9 @@ const ofTopic = (place: Place, path = '') => chat(place, `/${place.topicId}${pat
 const topic: Part = { make: (at) => post(chat(at), { title: 'A topic', text: 'Hello' }), id: 'topicId' }
 const message: Part = { make: (at) => post(ofTopic(at), { text: 'A message' }), id: 'messageId' }
 const ofMessage = (place: Place) => ofTopic(place, `/message/${place.messageId}`)
+const saidAbout = (about: 'goal' | 'task' | 'event'): Part => ({
+  make: (at) => post(`/chat/${about}/${at[`${about}Id`]}`, { title: 'A topic', text: 'Hello' }),
+})
 const talked = [...planned, topic]
 const filled = [ehr, plan, goal, task]
 /** A plan with goals, tasks, a participant and whatever else is registered in one. */
@@ -249,6 +252,11 @@ const pathFamily: Write[] = [
     given: [...talked, message],
     ask: (place) => remove(ofMessage(place)),
     shares: 'ChatMessage',
+  },
+  {
+    name: 'delete an event that is talked about',
+    given: [...planned, event, saidAbout('event')],
+    ask: (place) => remove(inEhr(place, `/event/${place.eventId}`)),
   },
   { name: 'note what was read', given: talked, ask: (place) => post(ofTopic(place, '/read')) },
   {
@@ -390,9 +398,12 @@ const classFamily: Write[] = [
       given: planned,
       made: goalInClass,
       change: notes,
-      crowd: [...filled, secondTask],
+      crowd: [...filled, secondTask, saidAbout('goal'), saidAbout('task')],
     },
-    { name: 'Task', id: 'taskId', given: [...planned, goal], made: taskInClass, change: notes },
+    {
+      ...{ name: 'Task', id: 'taskId', given: [...planned, goal], made: taskInClass, change: notes },
+      crowd: [...filled, saidAbout('task')],
+    },
     ...PLAIN.map((name) => ({
       name,
       id: 'recordId',

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import type { About } from '../../../schemas/chat.ts'
+import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
+import { assertError, classesOf } from '../../harness/clients/class-client.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
+import { newPerson, type Person } from '../../harness/people/people.ts'
+
+/** Something that two talk about: where it is talked about by either of them, and how it goes. */
+interface Gone {
+  about: About
+  ids: [patient: string, nurse: string]
+  go(): Promise<unknown>
+  comeBack?(): Promise<unknown>
+}
+
+describe('what was said about', () => {
+  let patient: Patient
+  let nurse: Person
+  before(async () => {
+    ;[patient, nurse] = await Promise.all([newPatient(), newPerson()])
+  })
+
+  async function planWithBoth(owner = patient): Promise<string> {
+    const carePlanId = await newPlan(owner)
+    await letIn(carePlanId, nurse, 'write')
+    return carePlanId
+  }
+  const byClass = (className: string, id: string, owner = patient) =>
+    classesOf(owner).delete(className, id).expect(200)
+  const both = (id: string): [string, string] => [id, id]
+
+  async function goal(): Promise<[carePlanId: string, goalId: string]> {
+    const carePlanId = await planWithBoth()
+    return [carePlanId, await newGoal(patient, carePlanId)]
+  }
+  async function event(): Promise<[id: string, path: string]> {
+    const visit = { type: 'visit', title: 'x', start: '2026-03-01T09:00:00Z' }
+    const path = `/med/${patient.ehrId}/event`
+    const sent = { ...visit, carePlanId: await planWithBoth() }
+    const { id } = ok(await patient.call('POST', path, sent), 201)
+    return [id, `${path}/${id}`]
+  }
+  async function ehr(): Promise<Patient> {
+    const owner = await newPatient()
+    await planWithBoth(owner)
+    return owner
+  }
+
+  const cases: Record<string, () => Promise<Gone>> = {
+    'a care plan that is deleted': async () => {
+      const id = await planWithBoth()
+      return { about: 'careplan', ids: both(id), go: () => byClass('CarePlan', id) }
+    },
+    'a goal that is deleted': async () => {
+      const [, id] = await goal()
+      return { about: 'goal', ids: both(id), go: () => byClass('Goal', id) }
+    },
+    'a task that is deleted': async () => {
+      const id = await newTask(patient, ...(await goal()))
+      return { about: 'task', ids: both(id), go: () => byClass('Task', id) }
+    },
+    'a task whose goal is deleted': async () => {
+      const [carePlanId, goalId] = await goal()
+      const id = await newTask(patient, carePlanId, goalId)
+      return { about: 'task', ids: both(id), go: () => byClass('Goal', goalId) }
+    },
+    'an event that the class family deletes': async () => {
+      const [id] = await event()
+      return { about: 'event', ids: both(id), go: () => byClass('Event', id) }
+    },
+    'an event that the path family deletes': async () => {
+      const [id, path] = await event()
+      return { about: 'event', ids: both(id), go: async () => ok(await patient.call('DELETE', path), 204) }
+    },
+    'an EHR that the class family deletes': async () => {
+      const owner = await ehr()
+      return { about: 'ehr', ids: both(owner.ehrId), go: () => byClass('Ehr', owner.ehrId, owner) }
+    },
+    'an EHR that the path family deletes': async () => {
+      const owner = await ehr()
+      const go = async () => ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
+      return { about: 'ehr', ids: both(owner.ehrId), go }
+    },
+    'each other by two who are not connected any more': async () => {
+      const network = `/profile/${patient.mvUid}/network`
+      const connect = async () => {
+        await patient.call('POST', network, { mvUid: nurse.mvUid })
+        await nurse.call('POST', `/profile/${nurse.mvUid}/network`, { mvUid: patient.mvUid })
+      }
+      await connect()
+      const go = async () => ok(await patient.call('DELETE', `${network}/${nurse.mvUid}`), 204)
+      return { about: 'network', ids: [nurse.mvUid, patient.mvUid], go, comeBack: connect }
+    },
+  }
+
+  for (const [name, make] of Object.entries(cases))
+    it(`${name} is gone for both families alike`, async () => {
+      const { about, ids, go, comeBack } = await make()
+      const places = ids.map((id) => `/chat/${about}/${id}`) as [string, string]
+      const readers: [Person, string][] =
+        about === 'ehr'
+          ? [[nurse, places[1]]]
+          : [
+              [nurse, places[1]],
+              [patient, places[0]],
+            ]
+      const starts = about === 'ehr' ? nurse : patient
+      const first = { title: 'The new tablets', text: 'Do they go with the old ones?' }
+      const { id } = ok(await starts.call('POST', places[0], first), 201)
+      const said = ok(await nurse.call('POST', `${places[1]}/${id}`, { text: 'Yes' }), 201).id
+
+      async function seen() {
+        for (const [who, place] of readers) {
+          assert.equal(ok(await who.call('GET', `${place}/${id}`)).items.length, 2)
+          assert.equal((await classesOf(who).get('ChatTopic', id).expect(200)).body.title, first.title)
+          const { results } = (await classesOf(who).list('ChatMessage', { topicId: id }).expect(200)).body
+          assert.equal(results.length, 2)
+        }
+      }
+      await seen()
+      await go()
+      for (const [who, place] of readers) {
+        refused(await who.call('GET', place), 404, 'not-found')
+        refused(await who.call('GET', `${place}/${id}`), 404, 'not-found')
+        refused(await who.call('POST', `${place}/${id}`, { text: 'x' }), 404, 'not-found')
+        refused(await who.call('POST', place, first), 404, 'not-found')
+        assertError(await classesOf(who).get('ChatTopic', id), 101)
+        assertError(await classesOf(who).get('ChatMessage', said), 101)
+        for (const [className, where] of [
+          ['ChatTopic', { objectId: id }],
+          ['ChatMessage', { topicId: id }],
+        ] as const)
+          assert.deepEqual((await classesOf(who).list(className, where).expect(200)).body.results, [])
+      }
+      await comeBack?.()
+      if (comeBack) await seen()
+    })
+})
