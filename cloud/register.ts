@@ -10,6 +10,7 @@ import { acq, acqViolations } from '../records/measurements/calculations/scores/
 import { sharedHolders } from '../records/registered/into.ts'
 import { announcer, type LastRead } from '../records/store/announce.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
+import { queuedTurns } from '../records/store/writing/turns.ts'
 import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/bmi.ts'
@@ -35,7 +36,13 @@ export function registerTriggers(
 ): void {
   const { lastRead, joinWrite, respondInFull } = parts
   const find = sharedHolders(records, PlanThresholds.collection)
-  const family: Family = { records, find, announce: announcer(records, lastRead), joinWrite }
+  const family: Family = {
+    records,
+    find,
+    announce: announcer(records, lastRead),
+    joinWrite,
+    inTurn: queuedTurns(),
+  }
   respondInFull((className, object) => tellOutage(afterCreate(records, className, object)))
   for (const className of CLASS_NAMES) {
     const kind = classKind(className)

@@ -1,11 +1,15 @@
 import type { ClientSession } from 'mongodb'
-import type { ClassKind } from '../../../records/registered/kind.ts'
+import type { ClassKind, Values } from '../../../records/registered/kind.ts'
+import { requireAdmission } from '../../../records/registered/refusals/refusals.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import { documentsOf } from '../../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
 import { rulesIn, type Transition, writeCompanions } from '../../../records/store/writing/companions.ts'
+import type { CompanionWrite } from '../../../records/store/writing/decision.ts'
 import { inTransaction } from '../../../records/store/writing/transaction.ts'
+import { takeTurns } from '../../../records/store/writing/turns.ts'
 import { fieldForm } from '../../../schemas/forms/class-form.ts'
+import { inParse } from '../../request/refusals.ts'
 import type { Family } from './family.ts'
 
 /** A record as the rules know it, of an object's properties. */
@@ -13,22 +17,64 @@ export const recordOf = (
   { fields }: ClassKind,
   id: string,
   values: Record<string, unknown>,
-): Record<string, unknown> => ({ ...fieldForm(fields, values), id })
+): Record<string, unknown> & { id: string } => ({ ...fieldForm(fields, values), id })
+
+/** What an object's write has to do with others. */
+interface Around {
+  /** The object as the rules know it. */
+  transition: Transition<{ id: string; ehrId?: string }>
+  /** The plan, when it has been looked up. */
+  holder?: ParseDocument | undefined
+}
 
 /**
- * Does Parse's write of an object in one transaction with what follows from it, as an alert from a measurement, if the
- * plan's thresholds allow for anything to follow.
- * @param known the plan, when it has been looked up
+ * Does Parse's write of an object in one transaction with what belongs to it: before it whatever lets it in that others
+ * may use up at the same instant, in the turn of the EHR; after it what follows from it, as an alert from a measurement,
+ * if the plan's thresholds allow for anything to follow.
  */
-export async function joinCompanion(
-  { records, find, joinWrite }: Family,
-  { name, companion }: ClassKind,
+export async function joinOthers(
+  family: Family,
+  kind: ClassKind,
   caller: Caller,
-  transition: Transition<object>,
-  known?: ParseDocument,
+  { transition, holder }: Around,
 ): Promise<void> {
+  const { records, joinWrite, inTurn } = family
+  const { name, companion } = kind
+  const { before, after } = transition
+  const { id, ehrId = '' } = after ?? before ?? { id: '' }
+  const following = await companionOf(family, kind, caller, { transition, holder })
+  const isCounted = kind.admission !== undefined && before === null
+  if (!following && !isCounted) return
+  // Parse hides that a removal has met another write: met here, the transaction is repeated.
+  const claim = (session: ClientSession) =>
+    records.db
+      .collection<{ _id: string; version: number }>(name)
+      .updateOne({ _id: id }, { $inc: { version: 1 } }, { session })
+  const write = (save: (session: ClientSession) => Promise<unknown>) =>
+    inTransaction(records, async (tx) => {
+      if (isCounted && after) {
+        await takeTurns(records, tx, [ehrId])
+        await requireAdmission(records, kind, after as object as Values, tx.session)
+      }
+      if (after === null) await claim(tx.session)
+      const done = await save(tx.session)
+      // Whoever may not write it has found nothing.
+      if (companion && following && (after === null || done))
+        await writeCompanions(records, tx, companion.rules, [following])
+      return done
+    })
+  joinWrite(name, id, (save) => inParse(() => (isCounted ? inTurn(ehrId, () => write(save)) : write(save))))
+}
+
+/** What follows from a write, if anything may. */
+async function companionOf(
+  { records, find }: Family,
+  { companion }: ClassKind,
+  caller: Caller,
+  { transition, holder: known }: Around,
+): Promise<CompanionWrite | undefined> {
   const [write] = companion?.writesFor(caller, transition) ?? []
-  if (!companion || !write) return
+  if (!write) return undefined
   const [holder, found] = await Promise.all([
     known ?? find('CarePlan', write.holderId),
     write.isNew ? null : documentsOf(records, write.collection).findOne({ _id: write.id }),
@@ -36,19 +82,5 @@ export async function joinCompanion(
   const rules = holder ? rulesIn(holder) : null
   // Where rules are, another write of the same object may be making what follows from it.
   const mayFollow = write.isNew ? write.decide(null, rules, records.clock()) : (rules ?? found)
-  if (!mayFollow) return
-  // Parse hides that a removal has met another write: met here, the transaction is repeated.
-  const claim = (session: ClientSession) =>
-    records.db
-      .collection<{ _id: string; version: number }>(name)
-      .updateOne({ _id: write.id }, { $inc: { version: 1 } }, { session })
-  joinWrite(name, write.id, (save) =>
-    inTransaction(records, async (tx) => {
-      if (transition.after === null) await claim(tx.session)
-      const done = await save(tx.session)
-      // Whoever may not write it has found nothing.
-      if (transition.after === null || done) await writeCompanions(records, tx, companion.rules, [write])
-      return done
-    }),
-  )
+  return mayFollow ? write : undefined
 }

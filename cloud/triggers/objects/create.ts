@@ -14,7 +14,7 @@ import { namesOf } from '../../../schemas/forms/fields.ts'
 import { callerOf, forgetRoles } from '../../request/caller.ts'
 import { inParse, refuseFaults } from '../../request/refusals.ts'
 import { attributesOf, dropAcl, valuesOf } from './attributes.ts'
-import { joinCompanion, recordOf } from './companion-writes.ts'
+import { joinOthers, recordOf } from './companion-writes.ts'
 import type { Family } from './family.ts'
 
 type Request = Parse.Cloud.BeforeSaveRequest
@@ -50,7 +50,7 @@ export async function beforeCreate(family: Family, plain: ClassKind, request: Re
   const write = { action: 'create', collection: kind.collection, id, ehrId, changed: [] } as const
   await family.announce(caller, write)
   const after = recordOf(kind, id, valuesOf(object))
-  await joinCompanion(family, kind, caller, { before: null, after, permissions }, holder)
+  await joinOthers(family, kind, caller, { transition: { before: null, after, permissions }, holder })
 }
 
 async function placeOf(

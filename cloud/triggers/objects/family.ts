@@ -1,6 +1,7 @@
 import type { FindHolder } from '../../../records/registered/into.ts'
 import type { Announce } from '../../../records/store/announce.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
+import type { QueuedTurns } from '../../../records/store/writing/turns.ts'
 import type { JoinWrite } from '../../parse-server/adapter/joint-writes.ts'
 
 /** What the triggers of the class family work with. */
@@ -9,4 +10,5 @@ export interface Family {
   find: FindHolder
   announce: Announce
   joinWrite: JoinWrite
+  inTurn: QueuedTurns
 }

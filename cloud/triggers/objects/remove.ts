@@ -8,7 +8,7 @@ import type { Records } from '../../../records/store/writing/transaction.ts'
 import { callerOf } from '../../request/caller.ts'
 import { forbidden, notFound, refuseChange } from '../../request/refusals.ts'
 import { permissionsOf, valuesOf } from './attributes.ts'
-import { joinCompanion, recordOf } from './companion-writes.ts'
+import { joinOthers, recordOf } from './companion-writes.ts'
 import type { Family } from './family.ts'
 
 /** Removes what hangs on the object. Parse asks about permission to write only later, hence here first. */
@@ -31,7 +31,7 @@ export async function beforeDelete(
   const ehrId = className === 'Ehr' ? id : object.get('ehrId')
   await announce(caller, { action: 'delete', collection: className, id, ehrId, changed: [] })
   const before = recordOf(kind, id, valuesOf(object))
-  await joinCompanion(family, kind, caller, { before, after: null, permissions })
+  await joinOthers(family, kind, caller, { transition: { before, after: null, permissions } })
   if (className === 'Ehr') await records.recentRemovals.remember(id, leaveToParse(records, caller, id))
   else if (isContainer(className))
     await records.recentRemovals.remember(id, removeWithAll(records, caller, className, { id, ehrId }))

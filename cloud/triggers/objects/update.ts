@@ -8,7 +8,7 @@ import { namesOf } from '../../../schemas/forms/fields.ts'
 import { callerOf } from '../../request/caller.ts'
 import { inParse, invalid, refuseChange, refuseFaults } from '../../request/refusals.ts'
 import { attributesOf, changedProperties, dropAcl, permissionsOf, valuesOf } from './attributes.ts'
-import { joinCompanion, recordOf } from './companion-writes.ts'
+import { joinOthers, recordOf } from './companion-writes.ts'
 import type { Family } from './family.ts'
 
 type Request = Parse.Cloud.BeforeSaveRequest
@@ -35,12 +35,12 @@ export async function beforeUpdate(family: Family, plain: ClassKind, request: Re
   const about = { collection: kind.name, id: object.id ?? '', ehrId, version: stored.version, changed }
   await announce(caller, { action: 'update', ...about })
   const recordIn = (values: Record<string, unknown>) => recordOf(kind, about.id, values)
-  const forms = {
+  const transition = {
     before: recordIn(stored),
     after: recordIn(valuesOf(object)),
     permissions: permissionsOf(object),
   }
-  await joinCompanion(family, kind, caller, forms)
+  await joinOthers(family, kind, caller, { transition })
 }
 
 /** Properties that were judged together are written together, derived ones with them. */

@@ -22,13 +22,13 @@ export const turnsOf = ({ db }: Pick<Records, 'db'>): Collection<{ _id: string; 
   db.collection('ehr.turns')
 
 /** Does what takes an EHR's turn for long. @throws Unavailable when it does not come to it; what the work throws */
-type Queued = <T>(ehrId: string, work: () => Promise<T>) => Promise<T>
+export type QueuedTurns = <T>(ehrId: string, work: () => Promise<T>) => Promise<T>
 
 /**
  * One after the other, for each EHR, what this process does in its turn: work that met itself would be done in vain, and
  * again.
  */
-export function queuedTurns(): Queued {
+export function queuedTurns(): QueuedTurns {
   const queues = new Map<string, { groups: Groups<() => Promise<void>>; waiting: number }>()
   return async <T>(ehrId: string, work: () => Promise<T>): Promise<T> => {
     const queue = queues.get(ehrId) ?? { groups: createGroups(1, async ([next]) => next?.()), waiting: 0 }

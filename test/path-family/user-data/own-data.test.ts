@@ -4,6 +4,7 @@ import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness
 import { classesOf, moment } from '../../harness/clients/class-client.ts'
 import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
 import { newHolder, newPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 
 type Shown = Record<string, unknown>
 
@@ -205,6 +206,25 @@ describe('a user’s own data', () => {
     const single = await patient.call('POST', `/ehr/${patient.ehrId}/measurement`, at(4))
     refused(single, 429, 'too-many-requests')
     ok(await store(at(4, 12)))
+  })
+
+  it('are no more than that when the class family is sent many at the same instant, nor are occurrences', async () => {
+    const owner = await newPatient()
+    const plan = await newPlan(owner)
+    const perDay = 3
+    const eventType = `e-${randomUUID()}`
+    ok(await modeller.call('POST', '/data/type/event', { type: eventType, name: 'Rare', perDay }), 201)
+    const types = { Measurement: { dataType: await newType({ perDay }) }, Occurrence: { eventType } }
+    for (const [name, type] of Object.entries(types)) {
+      const sent = Array.from({ length: 50 }, (_, value) => ({
+        ...{ ...type, carePlanId: plan, timestamp: moment('2026-06-20T05:00:00.000Z') },
+        ...(name === 'Measurement' && { value }),
+      }))
+      const answers = await Promise.all(sent.map((one) => classesOf(owner).post(name, one)))
+      const codes = answers.map(({ status, body }) => (status === 201 ? 'stored' : body.code)).sort()
+      assert.deepEqual(codes, [...Array(50 - perDay).fill(155), ...Array(perDay).fill('stored')], name)
+      assert.equal(await service.db.collection(name).countDocuments(type), perDay)
+    }
   })
 
   it('are listed by type, time, plan and device, page by page', async () => {
