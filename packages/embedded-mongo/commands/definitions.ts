@@ -3,7 +3,7 @@ import type { Document } from 'bson'
 import { compileFilter } from '../language/filters/matcher.ts'
 import { checkNamespace, describe } from '../storage/collections/catalog.ts'
 import { findIndex } from '../storage/queries/planner.ts'
-import { collationOf } from '../values/collation.ts'
+import { collationOf, completeCollation } from '../values/collation.ts'
 import { fail } from '../values/errors.ts'
 import { encode, isNullish, isNumeric, isObject, truthy } from '../values/values.ts'
 import { type Command, cursorReply, target } from './context.ts'
@@ -23,7 +23,7 @@ const create: Command = {
   async run({ engine, db, command }) {
     checkRefused(command)
     collationOf(command.collation)
-    const options = isNullish(command.collation) ? {} : { collation: command.collation }
+    const options = isNullish(command.collation) ? {} : { collation: completeCollation(command.collation) }
     await engine.write((view) => engine.catalog.create(view, db, command.create, options))
     return { ok: 1 }
   },

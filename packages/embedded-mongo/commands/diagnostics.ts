@@ -2,7 +2,7 @@
 import type { Document } from 'bson'
 import { writeBackup } from '../storage/disk/backup.ts'
 import { fail } from '../values/errors.ts'
-import { toNumber } from '../values/values.ts'
+import { LARGEST_DOCUMENT, toNumber } from '../values/values.ts'
 import type { Command, Context } from './context.ts'
 
 const VERSION = '7.0.0'
@@ -22,7 +22,7 @@ const hello: Command = {
       hosts: [address],
       primary: address,
       me: address,
-      maxBsonObjectSize: 16 * 1024 * 1024,
+      maxBsonObjectSize: LARGEST_DOCUMENT,
       maxMessageSizeBytes: 48_000_000,
       maxWriteBatchSize: 100_000,
       localTime: new Date(),
@@ -36,6 +36,11 @@ const hello: Command = {
   },
 }
 
+/** Where a client is, as this end sees it. */
+const whatsmyuri: Command = {
+  run: ({ engine: { clients }, connectionId }) => ({ you: clients.get(connectionId) ?? '', ok: 1 }),
+}
+
 const ping: Command = { run: () => ({ ok: 1 }) }
 
 const buildInfo: Command = {
@@ -44,7 +49,7 @@ const buildInfo: Command = {
     versionArray: [7, 0, 0, 0],
     modules: [],
     bits: 64,
-    maxBsonObjectSize: 16 * 1024 * 1024,
+    maxBsonObjectSize: LARGEST_DOCUMENT,
     ok: 1,
   }),
 }
@@ -57,7 +62,7 @@ const serverStatus: Command = {
     uptime: process.uptime(),
     localTime: new Date(),
     mem: { resident: Math.round(process.memoryUsage.rss() / 2 ** 20) },
-    connections: { current: engine.connections, available: 10_000, totalCreated: connectionId },
+    connections: { current: engine.clients.size, available: 10_000, totalCreated: connectionId },
     metrics: { cursor: { open: { total: engine.cursors.size } } },
     storageEngine: { name: 'lmdb' },
     ok: 1,
@@ -111,6 +116,7 @@ export const diagnostics: Record<string, Command> = {
   isMaster: hello,
   ismaster: hello,
   ping,
+  whatsmyuri,
   buildInfo,
   buildinfo: buildInfo,
   serverStatus,

@@ -7,7 +7,8 @@ import { mayTally } from '../storage/collections/tallies.ts'
 import type { WritableView } from '../storage/disk/overlay.ts'
 import { findIndex } from '../storage/queries/planner.ts'
 import { fail } from '../values/errors.ts'
-import { encode, integer, isNullish, isNumeric, isObject, truthy } from '../values/values.ts'
+import { integer } from '../values/numbers.ts'
+import { encode, isNullish, isNumeric, isObject, truthy } from '../values/values.ts'
 import { type Command, type Context, cursorReply, target } from './context.ts'
 
 const createIndexes: Command = {
@@ -128,13 +129,13 @@ const dropIndexes: Command = {
 }
 
 /** What a list's `cursor` says of the first batch. */
-export const batchSizeOf = (cursor: unknown, name: string): number => {
-  if (isNullish(cursor)) return 1e6
+export const batchSizeOf = (cursor: unknown, name: string, otherwise = 1e6): number => {
+  if (isNullish(cursor)) return otherwise
   if (!isObject(cursor))
     return fail(14, `BSON field '${name}.cursor' is the wrong type, expected type 'object'`)
   for (const key of Object.keys(cursor))
     if (key !== 'batchSize') fail(40415, `BSON field '${name}.cursor.${key}' is an unknown field.`)
-  return integer(cursor.batchSize, `${name}.cursor.batchSize`, 1e6)
+  return integer(cursor.batchSize, `${name}.cursor.batchSize`, otherwise)
 }
 
 const indexesToDrop = (collection: Collection, wanted: unknown): Index[] => {

@@ -1,31 +1,48 @@
-/** commitTransaction, abortTransaction and the end of sessions. */
-import type { Document } from 'bson'
+/** Sessions: begun, ended and killed, with their transactions and cursors. */
+import { randomUUID } from 'node:crypto'
+import { type Binary, type Document, UUID } from 'bson'
 import { fail } from '../values/errors.ts'
-import { toBigInt } from '../values/values.ts'
-import type { Command } from './context.ts'
+import { toBigInt } from '../values/numbers.ts'
+import { bsonType, isNullish, isNumeric, isObject } from '../values/values.ts'
+import type { Command, Context } from './context.ts'
 
-/** A session's id as text. */
-export const sessionId = (lsid: unknown): string => {
-  const id = (lsid as Document | undefined)?.id
-  return typeof id?.toString === 'function'
-    ? id.toString('hex')
-    : fail(14, "BSON field 'lsid.id' is the wrong type, expected type 'binData'")
+/** What a session's id may consist of; the last four only where a driver sends it along. */
+const parts = ['id', 'uid', 'txnNumber', 'txnUUID', 'stmtId']
+
+/** A session's id as text. @throws 14, 40414, 40415, 207 for what is none */
+export const sessionId = (given: unknown, name: string): string => {
+  if (!isObject(given)) return fail(14, `BSON field '${name}' is the wrong type, expected type 'object'`)
+  for (const key of Object.keys(given))
+    if (!parts.includes(key)) fail(40415, `BSON field '${name}.${key}' is an unknown field.`)
+  const { id } = given
+  if (isNullish(id)) return fail(40414, `BSON field '${name}.id' is missing but a required field`)
+  if (bsonType(id) !== 'Binary' || (id as Binary).sub_type !== 4)
+    return fail(14, `BSON field '${name}.id' is the wrong type, expected type 'binData' of a UUID`)
+  if ((id as Binary).length() !== 16) fail(207, 'uuid must be a 16-byte binary field with UUID (4) subtype')
+  return Buffer.from((id as Binary).value()).toString('hex')
 }
 
 /** Whom the cursors of a session's transaction belong to. */
 export const transactionOwner = (id: string, number: bigint): string => `${id}/${number}`
 
+/** @throws 125 outside a transaction */
+const transactionOf = ({ command }: Context, name: string): { session: string; number: bigint } =>
+  isNumeric(command.txnNumber)
+    ? { session: sessionId(command.lsid, 'lsid'), number: toBigInt(command.txnNumber) }
+    : fail(125, `${name} must be run within a transaction`)
+
 const commitTransaction: Command = {
   transactional: true,
   options: 'recoveryToken',
-  async run({ engine, command }) {
-    const [id, number] = [sessionId(command.lsid), toBigInt(command.txnNumber)]
+  async run(context) {
+    const { engine } = context
+    const { session, number } = transactionOf(context, 'commitTransaction')
     // One that is sent again, because its answer was lost, is not done again.
-    if (engine.lastWrites.has({ session: id, number })) return { ok: 1 }
-    const transaction = engine.transactions.find(id, number)
-    if (transaction.state === 'aborted') engine.transactions.active(id, number)
+    if (engine.lastWrites.has({ session, number })) return { ok: 1 }
+    const transaction = engine.transactions.find(session, number)
+    if (transaction.state === 'aborted') engine.transactions.active(session, number)
     await engine.transactions.commit(transaction)
-    engine.cursors.killOwned(transactionOwner(id, number))
+    engine.cursors.killOwned(transactionOwner(session, number))
     return { ok: 1 }
   },
 }
@@ -33,28 +50,75 @@ const commitTransaction: Command = {
 const abortTransaction: Command = {
   transactional: true,
   options: 'recoveryToken',
-  run({ engine, command }) {
-    const [id, number] = [sessionId(command.lsid), toBigInt(command.txnNumber)]
-    engine.transactions.abort(engine.transactions.active(id, number))
-    engine.cursors.killOwned(transactionOwner(id, number))
+  run(context) {
+    const { engine } = context
+    const { session, number } = transactionOf(context, 'abortTransaction')
+    engine.transactions.abort(engine.transactions.active(session, number))
+    engine.cursors.killOwned(transactionOwner(session, number))
     return { ok: 1 }
   },
 }
 
-const endSessions: Command = {
-  run({ engine, command }) {
-    const ids = command.endSessions ?? command.killSessions
-    for (const lsid of Array.isArray(ids) ? ids : []) engine.transactions.endSession(sessionId(lsid))
+const startSession: Command = {
+  run: () => ({ id: { id: new UUID(randomUUID()) }, timeoutMinutes: 30, ok: 1 }),
+}
+
+/** The entries of a command's list; those that are null count for nothing. @throws 40414, 14 */
+const listOf = ({ command }: Context, name: string): unknown[] => {
+  const list = command[name]
+  if (isNullish(list)) return fail(40414, `BSON field '${name}' is missing but a required field`)
+  return Array.isArray(list)
+    ? list.filter((entry) => !isNullish(entry))
+    : fail(14, `BSON field '${name}' is the wrong type, expected type 'array'`)
+}
+
+/** Ends sessions, with their transactions and cursors. */
+const ending = (name: string): Command => ({
+  run(context) {
+    const { transactions, cursors } = context.engine
+    for (const id of listOf(context, name).map((entry) => sessionId(entry, name))) {
+      transactions.endSession(id)
+      cursors.killOwned(id)
+    }
+    return { ok: 1 }
+  },
+})
+
+const killAllSessions: Command = {
+  run(context) {
+    const users = listOf(context, 'killAllSessions')
+    for (const user of users) checkUser(user)
+    // There are no users here, so of any user there is nothing to end.
+    if (users.length === 0) {
+      context.engine.transactions.abortAll()
+      context.engine.cursors.killOwned()
+    }
     return { ok: 1 }
   },
 }
 
-const refreshSessions: Command = { run: () => ({ ok: 1 }) }
+const checkUser = (given: unknown): void => {
+  const user: Document = isObject(given) ? given : fail(14, "BSON field 'killAllSessions' takes users")
+  for (const key of Object.keys(user))
+    if (key !== 'user' && key !== 'db') fail(40415, `BSON field 'user.${key}' is an unknown field.`)
+  for (const key of ['user', 'db']) {
+    if (isNullish(user[key])) fail(40414, `BSON field 'user.${key}' is missing but a required field`)
+    if (typeof user[key] !== 'string')
+      fail(14, `BSON field 'user.${key}' is the wrong type, expected type 'string'`)
+  }
+}
 
 export const sessions: Record<string, Command> = {
   commitTransaction,
   abortTransaction,
-  endSessions,
-  killSessions: endSessions,
-  refreshSessions,
+  startSession,
+  endSessions: ending('endSessions'),
+  killSessions: ending('killSessions'),
+  killAllSessions,
+  refreshSessions: {
+    run(context) {
+      for (const entry of listOf(context, 'refreshSessions')) sessionId(entry, 'refreshSessions')
+      return { ok: 1 }
+    },
+  },
 }

@@ -22,8 +22,8 @@ export class Engine {
   address = ''
   /** What the applications behind the connections call themselves. */
   readonly applications = new Map<number, string>()
-  /** How many clients are connected now. */
-  connections = 0
+  /** The clients that are connected now: the number of each connection and where it comes from. */
+  readonly clients = new Map<number, string>()
   /** How long the TTL monitor rests between two rounds. */
   ttlSleepSeconds = 60
 

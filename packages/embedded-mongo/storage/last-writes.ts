@@ -4,7 +4,8 @@
  */
 import { type Document, Long } from 'bson'
 import { CommandError } from '../values/errors.ts'
-import { decode, encode, toBigInt, toNumber } from '../values/values.ts'
+import { toBigInt } from '../values/numbers.ts'
+import { decode, encode, toNumber } from '../values/values.ts'
 import { inSpace } from './collections/catalog.ts'
 import type { View, WritableView } from './disk/overlay.ts'
 

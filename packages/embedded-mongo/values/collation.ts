@@ -1,16 +1,24 @@
 /** Language-aware equality and order, as far as Intl and case folding go. */
-import type { Document } from 'bson'
+import { type Document, Int32 } from 'bson'
 import type { Collation } from './compare.ts'
 import { fail } from './errors.ts'
 import { isNullish, isNumeric, toNumber } from './values.ts'
 
-const folds: Record<number, (text: string) => string> = {
-  1: (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss'),
-  2: (text) => text.normalize('NFC').toLowerCase(),
-  3: (text) => text.normalize('NFC'),
+/** What no strength but the last looks at: control characters and what has no width. */
+const ignored = /(?![\t-\r\u0085])[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu
+
+const visible = (text: string): string => (/[^ -~]/.test(text) ? text.replace(ignored, '') : text)
+
+type Strength = 1 | 2 | 3 | 5
+
+const folds: Record<Strength, (text: string) => string> = {
+  1: (text) => visible(text).normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase().replaceAll('ß', 'ss'),
+  2: (text) => visible(text).normalize('NFC').toLowerCase(),
+  3: (text) => visible(text).normalize('NFC'),
+  5: (text) => text.normalize('NFC'),
 }
 
-const sensitivity = { 1: 'base', 2: 'accent', 3: 'variant' } as const
+const sensitivity = { 1: 'base', 2: 'accent', 3: 'variant', 5: 'variant' } as const
 
 const unsupported = { caseLevel: true, numericOrdering: true, alternate: 'shifted', backwards: true }
 
@@ -34,7 +42,8 @@ export const collationOf = (spec: unknown): Collation | undefined => {
   const given = isNullish(options.strength) ? 3 : options.strength
   if (!isNumeric(given)) fail(14, "BSON field 'collation.strength' is the wrong type, expected a number")
   if (!(toNumber(given) >= 1 && toNumber(given) <= 5)) fail(2, 'collation.strength must be between 1 and 5')
-  const strength = Math.min(Math.trunc(toNumber(given)), 3) as 1 | 2 | 3
+  const level = Math.trunc(toNumber(given))
+  const strength = (level === 4 ? 3 : level) as Strength
   const first = options.caseFirst ?? 'off'
   if (!['off', 'upper', 'lower'].includes(first))
     fail(2, `Enumeration value '${first}' is not a collation.caseFirst`)
@@ -49,8 +58,26 @@ export const collationOf = (spec: unknown): Collation | undefined => {
   return collation
 }
 
-const build = (locale: string, strength: 1 | 2 | 3, first: string): Collation => {
-  const fold = folds[strength] as (text: string) => string
+/** A specification with all that it says by leaving it out, as it is listed. */
+export const completeCollation = (spec: Document): Document =>
+  spec.locale === 'simple'
+    ? spec
+    : {
+        locale: spec.locale,
+        caseLevel: false,
+        caseFirst: 'off',
+        strength: new Int32(3),
+        numericOrdering: false,
+        alternate: 'non-ignorable',
+        maxVariable: 'punct',
+        normalization: false,
+        backwards: false,
+        ...spec,
+        version: '57.1',
+      }
+
+const build = (locale: string, strength: Strength, first: string): Collation => {
+  const fold = folds[strength]
   const order = collator(locale, sensitivity[strength], first).compare
   // Equality is that of the folded text, which is also the index key; the order of unequal texts is Intl's.
   return {

@@ -1,6 +1,7 @@
 /** The order of BSON values: by type first, numbers of all types by value. */
-import type { Binary, Code, Decimal128, Document, Long, ObjectId, Timestamp } from 'bson'
-import { bsonType, fields, isNumeric, toNumber } from './values.ts'
+import type { Binary, Code, Document, ObjectId, Timestamp } from 'bson'
+import { compareNumbers, furtherDigits, numberParts, order } from './numbers.ts'
+import { bsonType, fields, isNumeric } from './values.ts'
 
 export interface Collation {
   /** Strings that fold to the same text are equal. */
@@ -42,86 +43,6 @@ export const typeOrder = (value: unknown): number => {
   if (value instanceof Date) return 45
   if (value instanceof RegExp) return 50
   return orders[bsonType(value) ?? ''] ?? 20
-}
-
-/**
- * A number as the nearest double and, exactly compared, what that double leaves over:
- * longs beyond 2^53 and decimals have a remainder.
- */
-export const numberParts = (value: unknown): [number, number] => {
-  const near = toNumber(value)
-  const type = bsonType(value)
-  if (type === 'Long')
-    return Number.isSafeInteger(near) ? [near, 0] : [near, Number((value as Long).toBigInt() - BigInt(near))]
-  return type === 'Decimal128' ? decimalParts(value as Decimal128, near) : [near, 0]
-}
-
-const decimalParts = (value: Decimal128, near: number): [number, number] => {
-  const match = /^(-?)0*(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/.exec(value.toString())
-  if (!match) return [near, 0]
-  const [, sign, whole = '', fraction = '', exponent = '0'] = match
-  const power = Number(exponent) - fraction.length
-  const digits = BigInt(`${sign}${whole}${fraction}`)
-  if (digits === 0n) return [0, 0]
-  // What no double can hold lies beyond the largest one, or next to zero, in the order of its logarithm.
-  const logarithm = Number(exponent) + Math.log10(Number(`0.${whole}${fraction}`)) + whole.length
-  const direction = sign ? -1 : 1
-  if (!Number.isFinite(near)) return [direction * Number.MAX_VALUE, direction * logarithm]
-  if (near === 0) return [0, direction * (10_000 + logarithm)]
-  return [near, decimalRemainder(digits, power, near)]
-}
-
-const decimalRemainder = (digits: bigint, power: number, near: number): number => {
-  const [numerator, shift] = binaryFraction(near)
-  const ten = 10n ** BigInt(Math.abs(power))
-  const left = (power >= 0 ? digits * ten : digits) << BigInt(shift)
-  const difference = power >= 0 ? left - numerator : left - numerator * ten
-  return Number(difference) / (power >= 0 ? 1 : Number(ten)) / 2 ** shift
-}
-
-/** A double as integer / 2^shift. */
-export const binaryFraction = (value: number): [bigint, number] => {
-  let shift = 0
-  let scaled = value
-  while (!Number.isInteger(scaled)) {
-    scaled *= 2
-    shift++
-  }
-  return [BigInt(scaled), shift]
-}
-
-const order = <T>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
-
-const compareNumbers = (a: unknown, b: unknown): number => {
-  const [x, restX] = numberParts(a)
-  const [y, restY] = numberParts(b)
-  if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(y)) - Number(Number.isNaN(x))
-  return order(x, y) || order(restX, restY) || compareDecimals(a, b)
-}
-
-/** What two numbers leave over may be more than a double holds. */
-const compareDecimals = (a: unknown, b: unknown): number => {
-  if (bsonType(a) !== 'Decimal128' || bsonType(b) !== 'Decimal128') return 0
-  const [x, y] = [plainDecimal(a), plainDecimal(b)]
-  if (!x || !y || Math.abs(x.exponent - y.exponent) > 100) return 0
-  const exponent = Math.min(x.exponent, y.exponent)
-  const scaled = ({ digits, exponent: own }: PlainDecimal) => digits * 10n ** BigInt(own - exponent)
-  return order(scaled(x), scaled(y))
-}
-
-interface PlainDecimal {
-  digits: bigint
-  exponent: number
-}
-
-/** Without zeros at the end; undefined for what is not finite. */
-const plainDecimal = (value: unknown): PlainDecimal | undefined => {
-  const match = /^(-?)(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/.exec(String(value))
-  if (!match) return undefined
-  const [, sign, whole = '', fraction = '', exponent = '0'] = match
-  const digits = `${whole}${fraction}`.replace(/0+$/, '')
-  const zeros = whole.length + fraction.length - digits.length
-  return { digits: BigInt(`${sign}${digits || 0}`), exponent: Number(exponent) - fraction.length + zeros }
 }
 
 // UTF-16 order differs from UTF-8 order only where surrogates are involved.
@@ -196,17 +117,14 @@ const compareCodes = (a: Code, b: Code): number =>
   order(String(a.code), String(b.code)) ||
   compare(a.scope ?? null, b.scope ?? null)
 
+/** The length in front of old binary data (subtype 2) counts, too. */
+export const lengthOf = (binary: Binary): number => binary.length() + (binary.sub_type === 2 ? 4 : 0)
+
 const compareBinary = (a: Binary, b: Binary): number =>
-  order(a.length(), b.length()) || order(a.sub_type, b.sub_type) || Buffer.compare(a.value(), b.value())
+  order(lengthOf(a), lengthOf(b)) || order(a.sub_type, b.sub_type) || Buffer.compare(a.value(), b.value())
 
 export const equal = (a: unknown, b: unknown, collation?: Collation): boolean =>
   compare(a, b, collation) === 0
-
-/** The digits of a decimal that has more of them than its parts tell. */
-const furtherDigits = (value: unknown): string => {
-  const plain = bsonType(value) === 'Decimal128' ? plainDecimal(value) : undefined
-  return plain && String(plain.digits).length > 30 ? `:${plain.digits}E${plain.exponent}` : ''
-}
 
 /** A text that two values share exactly when they are equal. */
 export const identity = (value: unknown, collation?: Collation): string => {

@@ -1,4 +1,5 @@
-/** BSON put together from parts that are encoded already. */
+/** BSON put together from parts that are encoded already, and checked as it came. */
+import { fail } from './errors.ts'
 
 /** A document with one more field, whose value is given as bytes. */
 export const withField = (document: Buffer, type: 3 | 4, name: string, value: Buffer): Buffer => {
@@ -120,4 +121,73 @@ const sizeOf = (bytes: Buffer, type: number, at: number): number => {
     default:
       return bytes.readInt32LE(at)
   }
+}
+
+/** Documents may be nested this deep, those of a command in its own ones. */
+const DEEPEST = 200
+
+/**
+ * Checks what decoding would not show.
+ * @param except a field of the document that is not looked into
+ * @throws 40413, 7472500 for a field that is there twice, 115 for a value of BSON's deprecated type `undefined`, which the
+ * codec could not write back, 15 for a document too deep inside others
+ */
+export const checkFields = (document: Buffer, except = ''): void => checkLevel(document, 0, 0, '$', except)
+
+const checkLevel = (bytes: Buffer, from: number, depth: number, within: string, except = ''): void => {
+  if (depth > DEEPEST) fail(15, 'Document exceeded maximum nested object depth: 200')
+  const names = within === '' ? undefined : new Names(bytes)
+  for (let at = from + 4; bytes[at] !== 0; ) {
+    const type = bytes[at] as number
+    const start = at + 1
+    const end = endOfName(bytes, start)
+    if (type === UNDEFINED) fail(115, 'values of the type undefined are not supported by this engine')
+    if (names?.add(start, end) === false) {
+      const name = bytes.toString('utf8', start, end)
+      fail(within === '$sort' ? 7472500 : 40413, `BSON field '${name}' is a duplicate field`)
+    }
+    if (type === 3 || type === 4) {
+      const name = bytes.toString('utf8', start, end)
+      if (depth > 0 || name !== except) checkLevel(bytes, end + 1, depth + 1, type === 4 ? '' : name || '$')
+    }
+    at = end + 1 + sizeOf(bytes, type, end + 1)
+  }
+}
+
+const UNDEFINED = 6
+
+/** The names that a document has had so far: few are compared, many are looked up. */
+class Names {
+  readonly #bytes: Buffer
+  readonly #ends: number[] = []
+  #many: Set<string> | undefined
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes
+  }
+
+  /** False when it was there already. */
+  add(start: number, end: number): boolean {
+    if (this.#many) {
+      const before = this.#many.size
+      return this.#many.add(this.#bytes.toString('latin1', start, end)).size > before
+    }
+    const ends = this.#ends
+    for (let i = 0; i < ends.length; i += 2)
+      if (isSame(this.#bytes, ends[i] as number, ends[i + 1] as number, start, end)) return false
+    ends.push(start, end)
+    if (ends.length > 2 * FEW)
+      this.#many = new Set(
+        ends.flatMap((at, i) => (i % 2 ? [] : this.#bytes.toString('latin1', at, ends[i + 1]))),
+      )
+    return true
+  }
+}
+
+const FEW = 24
+
+const isSame = (bytes: Buffer, from: number, to: number, start: number, end: number): boolean => {
+  if (to - from !== end - start) return false
+  for (let i = end - start - 1; i >= 0; i--) if (bytes[from + i] !== bytes[start + i]) return false
+  return true
 }

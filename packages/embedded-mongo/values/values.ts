@@ -14,7 +14,8 @@ import { fail } from './errors.ts'
 export const decode = (bytes: Uint8Array): Document =>
   deserialize(bytes, { promoteValues: false, promoteLongs: false, bsonRegExp: true })
 
-const LARGEST_DOCUMENT = 16 * 1024 * 1024
+/** The bytes of the largest document. */
+export const LARGEST_DOCUMENT = 16 * 1024 * 1024
 
 export const encode = (document: Document): Buffer => {
   const bytes = serialized(document)
@@ -91,6 +92,29 @@ export const put = (target: Document, key: string, value: unknown): void => {
   else target[key] = value
 }
 
+/**
+ * Every value a path leads to; undefined once where a document lacks the field. An array on the way counts for
+ * each document in it (and, for a numeric part, the element there); an array at the end is not opened.
+ */
+export const lookup = (
+  value: unknown,
+  parts: readonly string[],
+  at = 0,
+  found: unknown[] = [],
+): unknown[] => {
+  if (at === parts.length) {
+    found.push(value)
+    return found
+  }
+  const part = parts[at] as string
+  if (Array.isArray(value)) {
+    if (isIndex(part) && Number(part) < value.length) lookup(value[Number(part)], parts, at + 1, found)
+    for (const element of value) if (isObject(element)) lookup(element, parts, at, found)
+  } else if (isObject(value)) lookup(get(value, part), parts, at + 1, found)
+  else found.push(undefined)
+  return found
+}
+
 export const isIndex = (part: string): boolean => /^(0|[1-9]\d{0,8})$/.test(part)
 
 export const clone = <T>(value: T): T => {
@@ -102,40 +126,7 @@ export const clone = <T>(value: T): T => {
   return copy as T
 }
 
-/** A command's integer option: absent gives the default; anything but a whole number in range is refused. */
-export const integer = (value: unknown, name: string, fallback: number, min = 0): number => {
-  if (isNullish(value)) return fallback
-  if (!isNumeric(value)) return fail(14, `BSON field '${name}' is the wrong type, expected a number`)
-  const number = toNumber(value)
-  if (!Number.isFinite(number)) return fail(9, `${name} must be a finite number`)
-  if (number < min)
-    return fail(51024, `BSON field '${name}' value must be >= ${min}, actual value '${number}'`)
-  return Math.trunc(number)
-}
-
-/** A finite number without its fraction, exactly. */
-export const toBigInt = (value: unknown): bigint => {
-  if (bsonType(value) === 'Long') return (value as Long).toBigInt()
-  if (bsonType(value) === 'Decimal128') return wholeOf(String(value))
-  return BigInt(Math.trunc(toNumber(value)))
-}
-
-const wholeOf = (decimal: string): bigint => {
-  const [, sign, whole = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/.exec(decimal) ?? []
-  const shift = Number(exponent) - fraction.length
-  const digits = BigInt(`${sign}${whole}${fraction}`)
-  return shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift)
-}
-
 export const truthy = (value: unknown): boolean => (isNumeric(value) ? toNumber(value) !== 0 : Boolean(value))
-
-/** @throws 115 for a value of BSON's deprecated type `undefined`, which the codec could not write back */
-export const refuseUndefined = (value: unknown): void => {
-  if (value === undefined) fail(115, 'values of the type undefined are not supported by this engine')
-  if (Array.isArray(value)) for (const element of value) refuseUndefined(element)
-  else if (isObject(value)) for (const inner of Object.values(fields(value))) refuseUndefined(inner)
-}
 
 /** Documents may be nested this deep; counting stops there. */
 const DEEPEST = 200

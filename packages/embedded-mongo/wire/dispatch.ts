@@ -1,5 +1,5 @@
 /** Finds a command, checks what all commands have in common, runs it, and turns what it throws into an answer. */
-import { type Document, Double } from 'bson'
+import { type Document, Double, Timestamp } from 'bson'
 import type { Command, Context } from '../commands/context.ts'
 import { definitions } from '../commands/definitions.ts'
 import { diagnostics } from '../commands/diagnostics.ts'
@@ -9,14 +9,16 @@ import { explain } from '../commands/reads/explain.ts'
 import { reads } from '../commands/reads/reads.ts'
 import { sessionId, sessions, transactionOwner } from '../commands/sessions.ts'
 import { writes } from '../commands/writes/writes.ts'
-import { compileExpression } from '../language/expressions/compile.ts'
+import { constantOf } from '../language/expressions/compile.ts'
 import { checkVariable } from '../language/expressions/expression.ts'
 import type { Engine } from '../storage/engine.ts'
 import type { Transaction } from '../storage/transactions.ts'
 import { asCommandError, CommandError, fail, transient } from '../values/errors.ts'
+import { integer, toBigInt } from '../values/numbers.ts'
 import { Pace } from '../values/steps.ts'
-import { encode, integer, isNullish, isObject, refuseUndefined, toBigInt, truthy } from '../values/values.ts'
-import { checkTypes } from './options.ts'
+import { encode, isNullish, isObject, truthy } from '../values/values.ts'
+import type { Request } from './messages.ts'
+import { checkApi, checkTypes, concernError } from './options.ts'
 
 const commands: Record<string, Command> = {
   ...diagnostics,
@@ -54,10 +56,13 @@ export class Dispatcher {
   }
 
   /** Never throws. */
-  async run(request: Document, connectionId: number): Promise<Buffer> {
+  async run({ command: request, fault }: Request, connectionId: number): Promise<Buffer> {
     try {
+      if (fault) throw fault
       const reply = await this.#run(request, connectionId)
-      return Buffer.isBuffer(reply) ? reply : encode({ ...reply, ok: new Double(reply.ok) })
+      return Buffer.isBuffer(reply)
+        ? reply
+        : encode({ ...reply, ...concernError(request), ok: new Double(reply.ok) })
     } catch (error) {
       const fault = asCommandError(error)
       if (fault.code === 1) process.stderr.write(`embedded-mongo: ${(error as Error).stack}\n`)
@@ -73,8 +78,8 @@ export class Dispatcher {
       if (feature) fail(115, `${name}: ${feature} is not supported by this engine`)
       return fail(59, `no such command: '${name}'`)
     }
-    refuseUndefined(request)
     checkOptions(name, request)
+    checkApi(name, request)
     const context = this.#context(request, connectionId)
     if (request.autocommit === false) return this.#inTransaction(name, command, context)
     return name in writes && !isNullish(request.txnNumber)
@@ -83,8 +88,7 @@ export class Dispatcher {
   }
 
   #context(request: Document, connectionId: number): Context {
-    // $$NOW is one moment for all that a command does.
-    const variables = { NOW: new Date(), ...(isObject(request.let) && constants(request.let)) }
+    const variables = { ...moment(), ...(isObject(request.let) && constants(request.let)) }
     const command: Document = { ...request, let: variables }
     // An empty collation is that of the collection.
     if (isObject(request.collation) && Object.keys(request.collation).length === 0) delete command.collation
@@ -105,7 +109,7 @@ export class Dispatcher {
       find: (name) => engine.catalog.find(`${db}.${name}`),
       ensure: (name) => engine.ensure(db, name),
       write: (run) => engine.write(run, pace),
-      owner: isNullish(command.lsid) ? undefined : sessionId(command.lsid),
+      owner: isNullish(command.lsid) ? undefined : sessionId(command.lsid, 'lsid'),
       inTransaction: false,
     }
   }
@@ -135,7 +139,7 @@ export class Dispatcher {
     const { engine, command: request } = context
     if (!command.transactional) fail(263, `Cannot run '${name}' in a multi-document transaction.`)
     if (name in sessions) return command.run(context)
-    const [id, number] = [sessionId(request.lsid), toBigInt(request.txnNumber)]
+    const [id, number] = [sessionId(request.lsid, 'lsid'), toBigInt(request.txnNumber)]
     const transaction = truthy(request.startTransaction)
       ? engine.transactions.start(id, number, engine.catalog.version)
       : engine.transactions.active(id, number)
@@ -155,14 +159,18 @@ export class Dispatcher {
   }
 }
 
+/** What a command takes for now, in all that it does. */
+const moment = (): Document => {
+  const now = Date.now()
+  return { NOW: new Date(now), CLUSTER_TIME: new Timestamp({ t: Math.floor(now / 1000), i: 1 }) }
+}
+
 /** `let` variables are expressions that know no document. */
-const constants = (variables: Document): Document =>
-  Object.fromEntries(
-    Object.entries(variables).map(([name, value]) => [
-      checkVariable(name),
-      compileExpression(value)(undefined),
-    ]),
-  )
+const constants = (variables: Document): Document => {
+  const known: Document = {}
+  for (const [name, value] of Object.entries(variables)) known[checkVariable(name)] = constantOf(value, known)
+  return known
+}
 
 /** How a command's context differs inside a transaction. */
 const insideOf = (

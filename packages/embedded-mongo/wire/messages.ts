@@ -1,5 +1,6 @@
 /** MongoDB's wire protocol: bytes in, commands out, and the way back. */
 import { type Document, deserialize } from 'bson'
+import { checkFields } from '../values/raw.ts'
 import { decode } from '../values/values.ts'
 
 const LARGEST_MESSAGE = 48_000_000
@@ -16,6 +17,8 @@ class WireError extends Error {}
 export interface Request {
   id: number
   command: Document
+  /** Why it cannot be carried out as it was sent. */
+  fault?: unknown
   /** The client wants no answer. */
   silent: boolean
   /** Answered in the old form. */
@@ -52,14 +55,17 @@ const parseMsg = (message: Buffer): Request => {
   if (flags & 0xffff & ~(CHECKSUM_PRESENT | MORE_TO_COME)) throw new WireError('unknown required flags')
   const end = message.length - (flags & CHECKSUM_PRESENT ? 4 : 0)
   let command: Document | undefined
+  let fault: unknown
   const sequences: Document = {}
   for (let at = HEADER + 4; at < end; ) {
     const kind = message[at++]
     const size = message.readInt32LE(at)
     if (size < 5 || at + size > end) throw new WireError('section out of bounds')
     const section = message.subarray(at, at + size)
-    if (kind === 0 && !command) command = decodeCommand(section)
-    else if (kind === 1) parseSequence(section, sequences)
+    if (kind === 0 && !command) {
+      command = decodeCommand(section)
+      fault = faultOf(section, 'documents')
+    } else if (kind === 1) fault ??= parseSequence(section, sequences)
     else throw new WireError('unexpected section')
     at += size
   }
@@ -67,6 +73,7 @@ const parseMsg = (message: Buffer): Request => {
   return {
     id: message.readInt32LE(4),
     command: { ...command, ...sequences },
+    fault,
     silent: (flags & MORE_TO_COME) !== 0,
     legacy: false,
   }
@@ -84,19 +91,32 @@ const decodeCommand = (bytes: Buffer): Document => {
   return deserialize(bytes, options)
 }
 
-const parseSequence = (section: Buffer, sequences: Document): void => {
+/** Returns what is wrong with the documents: those to insert are looked at when their turn comes. */
+const parseSequence = (section: Buffer, sequences: Document): unknown => {
   const nameEnd = section.indexOf(0, 4)
   if (nameEnd < 0) throw new WireError('document sequence without a name')
   const name = section.toString('utf8', 4, nameEnd)
   const documents: unknown[] = []
+  let fault: unknown
   for (let at = nameEnd + 1; at < section.length; ) {
     const size = section.readInt32LE(at)
     if (size < 5 || at + size > section.length) throw new WireError('document out of bounds')
     const bytes = section.subarray(at, at + size)
     documents.push(name === 'documents' ? bytes : decode(bytes))
+    if (name !== 'documents') fault ??= faultOf(bytes)
     at += size
   }
   sequences[name] = documents
+  return fault
+}
+
+const faultOf = (bytes: Buffer, except?: string): unknown => {
+  try {
+    checkFields(bytes, except)
+    return undefined
+  } catch (error) {
+    return error
+  }
 }
 
 /** Only a driver's first hello comes this way. */

@@ -1,5 +1,6 @@
 /** The types of the options that several commands have, and the concerns of all of them. */
 import type { Document } from 'bson'
+import { isDecimal, roundDecimal } from '../language/expressions/arithmetic.ts'
 import { fail } from '../values/errors.ts'
 import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/values.ts'
 
@@ -62,8 +63,34 @@ const types: Record<string, { check: Check; null?: 'refused' }> = {
 }
 
 /** Commands that write nothing take no write concern, those that keep state only the weakest read concern. */
-const withoutWrites = /^(count|distinct|killCursors|killSessions)$/
-const withoutReads = /^(killCursors|killSessions)$/
+const withoutWrites = /^(count|distinct|killCursors|\w*Sessions?)$/
+const withoutReads = /^(killCursors|\w*Sessions?)$/
+
+/** The commands of the first version of the stable API. */
+const stable = new Set(
+  (
+    'abortTransaction aggregate collMod commitTransaction count create createIndexes delete drop dropDatabase ' +
+    'dropIndexes endSessions explain find findAndModify getMore hello insert killCursors listCollections ' +
+    'listDatabases listIndexes ping refreshSessions update'
+  ).split(' '),
+)
+
+/** @throws 322, 4886600 for a version that is none, 323 for what the version asked for does not have */
+export const checkApi = (
+  name: string,
+  { apiVersion, apiStrict, apiDeprecationErrors, explain }: Document,
+): void => {
+  if (!isNullish(apiVersion) && typeof apiVersion !== 'string') wrongType('apiVersion', 'string')
+  for (const [option, value] of Object.entries({ apiStrict, apiDeprecationErrors })) {
+    if (isNullish(value)) continue
+    boolean(value, option)
+    if (isNullish(apiVersion)) fail(4886600, `Provided ${option} without passing apiVersion`)
+  }
+  if (isNullish(apiVersion)) return
+  if (apiVersion !== '1') fail(322, 'API version must be "1"')
+  if (apiStrict && (!stable.has(name) || (name === 'aggregate' && explain !== undefined)))
+    fail(323, `Provided apiStrict:true, but the command ${name} is not in API Version 1`)
+}
 
 const levels = ['local', 'available', 'majority', 'linearizable', 'snapshot']
 
@@ -75,7 +102,9 @@ export const checkTypes = (name: string, request: Document): void => {
   }
   if (!isNullish(request.readConcern)) checkReadConcern(name, request.readConcern)
   if (isNullish(request.writeConcern)) return
+  if (!isObject(request.writeConcern)) wrongType('writeConcern', 'object')
   if (withoutWrites.test(name)) fail(72, `Command ${name} does not support writeConcern`)
+  if (name === 'aggregate' && request.explain) fail(9, 'an explanation has no writeConcern')
   checkWriteConcern(request.writeConcern)
 }
 
@@ -122,14 +151,27 @@ const checkWriteConcern = (given: unknown): void => {
   checkProvenance(concern.provenance)
 }
 
+/** What is said of a write that more members should acknowledge than there are: of one. */
+export const concernError = ({ writeConcern }: Document): Document | undefined =>
+  isNumeric(writeConcern?.w) && membersOf(writeConcern.w) > 1
+    ? {
+        writeConcernError: {
+          code: 100,
+          codeName: 'UnsatisfiableWriteConcern',
+          errmsg: 'Not enough data-bearing nodes',
+        },
+      }
+    : undefined
+
+const membersOf = (w: unknown): number => Math.trunc(toNumber(isDecimal(w) ? roundDecimal(w, 0, 'even') : w))
+
 /** Of one member, which is the majority. */
 const checkW = (w: unknown): void => {
   if (typeof w === 'string' || w === null) {
     if (w !== 'majority') fail(2, `unknown write concern mode: ${w}`)
   } else if (isNumeric(w)) {
-    const members = toNumber(w)
+    const members = membersOf(w)
     if (!(members >= 0 && members <= 50)) fail(9, 'w has to be a non-negative number and not greater than 50')
-    if (Math.trunc(members) > 1) fail(2, 'there is one member only to acknowledge a write')
   } else if (!isObject(w) || Object.keys(w).length === 0 || !Object.values(w).every(isNumeric))
     fail(9, 'w has to be a number, string, or tags with their numbers')
 }

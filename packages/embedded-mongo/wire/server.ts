@@ -36,11 +36,11 @@ export class MongoServer {
     let wanted = 0
     let size = 0
     this.#sockets.set(socket, Promise.resolve())
-    this.#engine.connections++
+    this.#engine.clients.set(connectionId, `${socket.remoteAddress}:${socket.remotePort}`)
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       this.#sockets.delete(socket)
-      this.#engine.connections--
+      this.#engine.clients.delete(connectionId)
       this.#engine.applications.delete(connectionId)
       this.#engine.transactions.abortAll(connectionId)
     })
@@ -66,7 +66,7 @@ export class MongoServer {
     const before = this.#sockets.get(socket) ?? Promise.resolve()
     const answered = before.then(async () => {
       if (socket.destroyed) return
-      const reply = await this.#dispatcher.run(request.command, connectionId)
+      const reply = await this.#dispatcher.run(request, connectionId)
       if (request.silent || socket.destroyed) return
       socket.write(formatReply(request, reply))
     })

@@ -1,15 +1,16 @@
 /** aggregate: the head of a pipeline runs on the planner, the rest stage by stage. */
 import { Binary, type Document, Long } from 'bson'
 import { checkPipeline, compilePipeline } from '../../language/aggregation/pipeline.ts'
-import type { Documents, Foreign } from '../../language/aggregation/stage.ts'
-import { checkNamespace } from '../../storage/collections/catalog.ts'
+import type { Documents, Environment, Foreign } from '../../language/aggregation/stage.ts'
+import { type Collection, checkNamespace } from '../../storage/collections/catalog.ts'
 import type { Match } from '../../storage/collections/records.ts'
 import { find, prepare, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
-import { checkSize, encode, integer, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
+import { checkSize, encode, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, cursorReply } from '../context.ts'
+import { batchSizeOf } from '../index-commands.ts'
 import { explainCommand } from './explain.ts'
 import { splitPipeline } from './pipeline-head.ts'
 import { countMatches, encoded, FIRST_BATCH, goneCheck } from './reads.ts'
@@ -27,19 +28,21 @@ export const aggregate: Command = {
       fail(2, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
     if (command.explain !== undefined && typeof command.explain !== 'boolean')
       fail(14, "BSON field 'aggregate.explain' is the wrong type, expected type 'bool'")
-    if (isObject(command.cursor))
-      for (const key of Object.keys(command.cursor))
-        if (key !== 'batchSize') fail(40415, `BSON field 'cursor.${key}' is an unknown field.`)
+    const size = batchSizeOf(command.cursor, 'aggregate', FIRST_BATCH)
+    if (typeof command.aggregate === 'string' && pipeline[0]?.$documents !== undefined)
+      fail(73, "'$documents' is only valid with {aggregate: 1}")
     if (isNumeric(command.aggregate) && pipeline[0]?.$documents === undefined)
       fail(
         73,
         `{aggregate: 1} is not valid for '${Object.keys(pipeline[0] ?? {})[0] ?? 'an empty pipeline'}'; a collection is required.`,
       )
-    if (truthy(command.explain)) return explainCommand(context, command, 'aggregate', 'queryPlanner')
+    if (truthy(command.explain)) {
+      compilePipeline(splitPipeline(pipeline).rest, environmentOf(context))
+      return explainCommand(context, command, 'aggregate', 'queryPlanner')
+    }
     if (!isObject(command.cursor))
       fail(9, "The 'cursor' option is required, except for aggregate with the explain argument")
     const name = isNumeric(command.aggregate) ? '$cmd.aggregate' : checkNamespace(db, command.aggregate)
-    const size = integer(command.cursor.batchSize, 'cursor.batchSize', FIRST_BATCH)
     const gone = goneCheck(context, context.find(name))
     const documents = await results(context, pipeline)
     return cursorReply(
@@ -50,8 +53,10 @@ export const aggregate: Command = {
 }
 
 /** Of what `$currentOp` shows there is this: the transactions that wait for their clients. */
-const withOperations = ({ engine, db }: Context, pipeline: unknown): unknown => {
+const withOperations = ({ engine, db, command }: Context, pipeline: unknown): unknown => {
   if (db !== 'admin' || !Array.isArray(pipeline) || !isObject(pipeline[0]?.$currentOp)) return pipeline
+  const { level = 'local' } = command.readConcern ?? {}
+  if (level !== 'local') fail(72, `$currentOp does not support read concern ${level}`)
   const sessions = engine.transactions.open().map(({ id, connectionId, usedAt }) => ({
     type: 'idleSession',
     appName: engine.applications.get(connectionId),
@@ -79,22 +84,30 @@ const results = async (context: Context, pipeline: Document[]): Promise<Iterable
   const { command, pace, view } = context
   const { query: head, rest } = splitPipeline(pipeline)
   const { collation, hint, let: variables } = command
-  const query: Query = { ...head, collation, hint, variables, pace }
+  const frugal = command.allowDiskUse === false
+  const query: Query = { ...head, collation, hint, variables, pace, frugal }
   const counted = countField(rest)
-  const collection = typeof command.aggregate === 'string' ? context.find(command.aggregate) : undefined
+  const collection = collectionOf(context)
   if (counted) {
     const n = await countMatches(context, command.aggregate, query)
     return n > 0 ? [encode({ _id: counted[0], [counted[1]]: n })] : []
   }
   const found = find(view, collection, query)
   if (rest.length === 0) return encoded(found)
-  const stage = compilePipeline(rest, {
-    collation: collationOf(collation ?? collection?.options.collation),
-    variables,
+  return encodedDocuments(compilePipeline(rest, environmentOf(context))(documents(found)))
+}
+
+const collectionOf = ({ command, find }: Context): Collection | undefined =>
+  typeof command.aggregate === 'string' ? find(command.aggregate) : undefined
+
+const environmentOf = (context: Context): Environment => {
+  const { command, pace } = context
+  return {
+    collation: collationOf(command.collation ?? collectionOf(context)?.options.collation),
+    variables: command.let,
     pace,
     foreign: (name) => foreign(context, name),
-  })
-  return encodedDocuments(stage(documents(found)))
+  }
 }
 
 function* documents(matches: Iterable<Step<Match>>): Documents {
@@ -106,8 +119,9 @@ function* encodedDocuments(found: Documents): Iterable<Step<Buffer>> {
 }
 
 /** Another collection of the same database. */
-const foreign = ({ find: collectionOf, view, pace, command }: Context, name: string): Foreign => {
-  const collection = collectionOf(name)
+const foreign = (context: Context, name: string): Foreign => {
+  const { view, pace, command } = context
+  const collection = context.find(name)
   const { collation } = command
   return {
     find: (filter) => documents(find(view, collection, { filter, collation, pace })),

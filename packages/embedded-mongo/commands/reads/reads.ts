@@ -8,16 +8,16 @@ import { countKeys, find, type Prepared, prepare, type Query } from '../../stora
 import { collationOf } from '../../values/collation.ts'
 import { compare, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { lookup } from '../../values/paths.ts'
+import { integer, wholeNumber } from '../../values/numbers.ts'
 import { keepFields } from '../../values/raw.ts'
 import { eachItem, PAUSE, type Step } from '../../values/steps.ts'
 import {
   bsonType,
   encode,
-  integer,
   isNullish,
   isNumeric,
   isObject,
+  lookup,
   toNumber,
   truthy,
 } from '../../values/values.ts'
@@ -32,7 +32,7 @@ const filterOf = (filter: unknown): Document =>
       ? filter
       : fail(14, "BSON field 'filter' is the wrong type, expected type 'object'")
 
-/** The part of a command that says which documents. */
+/** The part of a command that says which documents; count and distinct know no variables. */
 const queryOf = ({ command, pace }: Context, filter: unknown): Query => ({
   filter: filterOf(filter),
   sort: command.sort,
@@ -41,6 +41,7 @@ const queryOf = ({ command, pace }: Context, filter: unknown): Query => ({
   collation: command.collation,
   hint: command.hint,
   variables: command.let,
+  frugal: command.allowDiskUse === false,
   pace,
 })
 
@@ -185,7 +186,7 @@ const countLimit = (value: unknown): unknown => {
   if (value === undefined) return 0
   if (value === null) return fail(2, 'the limit of count must be a number')
   if (!isNumeric(value)) return fail(14, "BSON field 'count.limit' is the wrong type, expected a number")
-  if (!Number.isInteger(toNumber(value))) return fail(9, 'the limit of count must be a whole number')
+  if (wholeNumber(value) === undefined) return fail(9, 'the limit of count must be a whole number')
   return toNumber(value) > -(2 ** 63) ? value : fail(2, 'the limit of count is out of range')
 }
 
@@ -196,7 +197,7 @@ const count: Command = {
     target(context, 'count')
     const limit = Math.abs(toNumber(countLimit(command.limit)))
     const query = {
-      ...queryOf({ ...context, command: { ...command, limit } }, command.query),
+      ...queryOf({ ...context, command: { ...command, limit, let: undefined } }, command.query),
       sort: undefined,
     }
     return { n: await countMatches(context, command.count, query), ok: 1 }
@@ -215,7 +216,11 @@ const distinct: Command = {
     const parts = command.key.split('.')
     const collation = collationOf(command.collation ?? collection?.options.collation)
     const values = new ValueSet([], collation)
-    const matches = find(view, collection, { ...queryOf(context, command.query), sort: undefined })
+    const given = { ...queryOf(context, command.query), sort: undefined, variables: undefined }
+    // Another collation's order decides nothing, also not which of several equal values is met first.
+    const hinted = collection && !isNullish(given.hint) ? prepare(collection, given).plan.index : undefined
+    const query = hinted && hinted.collation !== collation ? { ...given, hint: { $natural: 1 } } : given
+    const matches = find(view, collection, query)
     await eachItem(matches, pace, ({ document }) => {
       for (const value of lookup(document, parts).flat(1)) if (value !== undefined) values.add(value)
     })

@@ -1,5 +1,5 @@
 /** One document's, or one filter's, change: what insert, update, delete and findAndModify share. */
-import { type Document, ObjectId } from 'bson'
+import { type Document, ObjectId, Timestamp } from 'bson'
 import { compileUpdate, isModifiers, upsertBase } from '../../language/updates/updater.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import {
@@ -13,16 +13,8 @@ import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { fail } from '../../values/errors.ts'
-import {
-  bsonType,
-  checkSize,
-  clone,
-  encode,
-  isNullish,
-  isObject,
-  isTooDeep,
-  refuseUndefined,
-} from '../../values/values.ts'
+import { checkFields } from '../../values/raw.ts'
+import { bsonType, checkSize, clone, encode, isNullish, isObject, isTooDeep } from '../../values/values.ts'
 import type { Context } from '../context.ts'
 import type { Statement } from './statement.ts'
 
@@ -50,13 +42,14 @@ export const store = (
   document: Document,
   original?: Buffer,
 ): Document => {
+  if (original) checkFields(original)
+  const bytesFit = original !== undefined && !stampTimes(document)
   const first = Object.keys(document)[0] === '_id'
   const identified = first
     ? document
     : { _id: Object.hasOwn(document, '_id') ? document._id : new ObjectId(), ...document }
-  const bytes = first && original ? original : encode(identified)
+  const bytes = first && bytesFit ? original : encode(identified)
   checkDocument(identified, bytes)
-  if (original) refuseUndefined(identified)
   insertRecord(
     view,
     collection,
@@ -66,6 +59,19 @@ export const store = (
   )
   return identified
 }
+
+/** Gives timestamps of zeros, at the top and not the _id, the time of now. Returns whether there were any. */
+const stampTimes = (document: Document): boolean => {
+  let stamped = false
+  for (const [key, value] of Object.entries(document))
+    if (key !== '_id' && bsonType(value) === 'Timestamp' && (value as Timestamp).isZero()) {
+      document[key] = new Timestamp({ t: Math.floor(Date.now() / 1000), i: ++lastStamp })
+      stamped = true
+    }
+  return stamped
+}
+
+let lastStamp = 0
 
 interface Update {
   name: string
@@ -98,12 +104,15 @@ export const updateStatement = (context: Context, change: Update): Statement => 
       collation: collationOf(query.collation ?? collection.options.collation),
       variables: query.variables,
     })
+    const replacing = !isModifiers(change.update)
     const each: ReturnType<Statement['change']>['each'] = (view, match, changed) => {
       changed.matched++
       changed.before = match.document
       // A copy has plain documents where the decoder makes references.
       changed.after = update(clone(match.document), false)
-      if (replace(view, collection, match, changed.after)) changed.modified++
+      if (replacing) stampTimes(changed.after)
+      // A replacement counts, even by the same.
+      if (replace(view, collection, match, changed.after) || replacing) changed.modified++
     }
     if (!upsert) return { each }
     const none: ReturnType<Statement['change']>['none'] = (view, changed) => {

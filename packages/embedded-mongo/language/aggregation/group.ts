@@ -1,10 +1,10 @@
 /** $group: documents gathered under the values of an expression. */
-import type { Document } from 'bson'
+import type { Code, Document } from 'bson'
 import { Int32 } from 'bson'
 import { type Collation, compare, identity } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
-import { fields, isNullish, isNumeric, isObject, put } from '../../values/values.ts'
+import { bsonType, fields, isNullish, isNumeric, isObject, put } from '../../values/values.ts'
 import { type Accumulator, accumulators, keeping } from '../expressions/accumulators.ts'
 import { type Compiled, compilerFor } from '../expressions/compile.ts'
 import { countOf } from '../expressions/operators/arrays.ts'
@@ -14,6 +14,8 @@ import type { Environment, Stage } from './stage.ts'
 /** Of one output field: what each document adds, and what a group keeps of it. */
 interface Field {
   name: string
+  /** See `shown`. */
+  wraps?: boolean
   of(document: Document): unknown
   begin(): Accumulator
 }
@@ -58,10 +60,19 @@ const checkId = (id: unknown): void => {
 }
 
 const groupDocument = (id: unknown, gathered: Field[], kept: Accumulator[]): Step<Document> => {
-  const document: Document = { _id: id }
-  for (const [i, { name }] of gathered.entries()) put(document, name, kept[i]?.value)
+  const document: Document = { _id: bsonType(id) === 'Code' ? String((id as Code).code) : shown(id) }
+  for (const [i, { name, wraps }] of gathered.entries()) {
+    const value = kept[i]?.value
+    put(document, name, !wraps ? value : Array.isArray(value) ? value.map(shown) : shown(value))
+  }
   return document
 }
+
+/** MongoDB gives MinKey and MaxKey out of a group in a document of their own. */
+const shown = (value: unknown): unknown =>
+  /^M(in|ax)Key$/.test(bsonType(value) ?? '') ? { '': value } : value
+
+const wrapping = ['$first', '$last', '$min', '$max', '$addToSet']
 
 const field = (name: string, spec: unknown, compile: Compile, collation?: Collation): Field => {
   if (name.includes('.')) fail(40235, `The field name '${name}' cannot contain '.'`)
@@ -81,7 +92,7 @@ const field = (name: string, spec: unknown, compile: Compile, collation?: Collat
     return fail(15952, `unknown group operator '${operator}'`)
   }
   const value = compile(operand)
-  return { name, of: value, begin: () => make(collation) }
+  return { name, wraps: wrapping.includes(operator), of: value, begin: () => make(collation) }
 }
 
 const counting = (name: string, operand: unknown): Field => {

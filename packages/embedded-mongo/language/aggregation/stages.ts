@@ -1,10 +1,10 @@
 /** The stages that look at one document after the other, or at all of them. */
 import type { Document } from 'bson'
 import { Int32, Long } from 'bson'
-import { equal } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
+import { wholeNumber } from '../../values/numbers.ts'
 import { PAUSE, sortInSteps } from '../../values/steps.ts'
-import { fields, get, isNullish, isNumeric, isObject, put, toBigInt, toNumber } from '../../values/values.ts'
+import { fields, get, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
 import { isDecimal, roundDecimal } from '../expressions/arithmetic.ts'
 import { compileExpression } from '../expressions/compile.ts'
 import { checkPath } from '../expressions/expression.ts'
@@ -70,13 +70,10 @@ const sort: MakeStage = (body, { collation, pace }) => {
   }
 }
 
-/** A whole number of 64 bits. */
-const integerOf = (value: unknown, name: string, code: number): number => {
-  const number = isNumeric(value) ? toNumber(value) : Number.NaN
-  return Number.isInteger(number) && equal(value, Long.fromBigInt(toBigInt(value)))
-    ? number
-    : fail(code, `invalid argument to ${name} stage: Expected an integer: ${name}: ${String(value)}`)
-}
+const integerOf = (value: unknown, name: string, code: number): number =>
+  wholeNumber(value) === undefined
+    ? fail(code, `invalid argument to ${name} stage: Expected an integer: ${name}: ${String(value)}`)
+    : toNumber(value)
 
 export const limitOf = (value: unknown): number => {
   const most = integerOf(value, '$limit', 5107201)

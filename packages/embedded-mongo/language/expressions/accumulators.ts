@@ -1,10 +1,10 @@
 /** What a group gathers, one document at a time; the same names as expressions over an array. */
 import type { Document } from 'bson'
-import { Double, Int32 } from 'bson'
+import { Decimal128, Double, Int32 } from 'bson'
 import { type Collation, compare, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { fields, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
-import { divideDecimals, isDecimal } from './arithmetic.ts'
+import { calculate, divideDecimals, isDecimal } from './arithmetic.ts'
 import { typeName } from './operators/operands.ts'
 import { Sum } from './operators/sum.ts'
 
@@ -35,7 +35,8 @@ const avg = (): Accumulator => {
     get value() {
       if (count === 0) return null
       const found = total.value
-      return isDecimal(found) ? divideDecimals(found, new Int32(count)) : new Double(total.double / count)
+      if (!isDecimal(found)) return new Double(total.double / count)
+      return divideDecimals(calculate('add', found, Decimal128.fromString('0')), new Int32(count))
     },
   }
 }

@@ -1,7 +1,7 @@
 /** Arithmetic on BSON numbers: whole numbers stay whole, decimals exact, an Int32 that overflows becomes a Long. */
 import { Decimal128, Double, Int32, Long } from 'bson'
-import { binaryFraction } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
+import { binaryFraction, type Digits, digitsOf as digitsOfDecimal } from '../../values/numbers.ts'
 import { bsonType, toNumber } from '../../values/values.ts'
 
 export type Calculation = 'add' | 'subtract' | 'multiply'
@@ -46,26 +46,7 @@ export const fitting = (value: bigint, long: boolean): Int32 | Long =>
 export const toWhole = (value: unknown): bigint =>
   bsonType(value) === 'Long' ? (value as Long).toBigInt() : BigInt(toNumber(value))
 
-interface Digits {
-  digits: bigint
-  exponent: number
-  /** Zero has a sign, too. */
-  negative: boolean
-}
-
-/** undefined for what is not finite */
-const digitsOf = (value: unknown): Digits | undefined => {
-  const text = String(toDecimal128(value))
-  const match = /^(-?)(\d+)(?:\.(\d+))?(?:E([+-]?\d+))?$/i.exec(text)
-  if (!match) return undefined
-  const [, sign, integer, fraction = '', exponent = '0'] = match
-  const digits = BigInt(`${integer}${fraction}`)
-  return {
-    digits: sign ? -digits : digits,
-    exponent: Number(exponent) - fraction.length,
-    negative: sign === '-',
-  }
-}
+const digitsOf = (value: unknown): Digits | undefined => digitsOfDecimal(toDecimal128(value))
 
 /** Any number as a decimal: a double by its 15 significant digits, as MongoDB reads it. */
 export const toDecimal128 = (value: unknown): Decimal128 => {
@@ -168,21 +149,22 @@ export const remainderOfDecimals = (a: unknown, b: unknown): Decimal128 | undefi
   return build(scaled(x) % scaled(y), exponent, x.negative)
 }
 
-/** A decimal without its fraction; undefined for what is not finite, or beyond 64 bits by far. */
-export const wholeOfDecimal = (value: Decimal128): bigint | undefined => {
-  const parts = digitsOf(value)
-  if (!parts || parts.exponent > 40) return undefined
-  const { digits, exponent } = parts
-  return exponent >= 0 ? digits * 10n ** BigInt(exponent) : digits / 10n ** BigInt(-exponent)
-}
-
 /** A text of digits, rounded to what a decimal holds; undefined for what is none. */
 export const decimalOfText = (text: string): Decimal128 | undefined => {
   const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d+))?$/i.exec(text)
   if (!match) return undefined
   const [, sign, whole = '', fraction = '', exponent = '0'] = match
-  const digits = BigInt(`${whole}${fraction}` || '0')
+  const [before, all] = [whole.replace(/^0+/, ''), `${whole}${fraction}`.replace(/^0+/, '')]
+  if (before !== '' && before.length < MOST_DIGITS && all.length > MOST_DIGITS)
+    return roundedByLast(all, Number(exponent) + before.length - MOST_DIGITS, sign === '-')
+  const digits = BigInt(all || '0')
   return build(sign === '-' ? -digits : digits, Number(exponent) - fraction.length, sign === '-')
+}
+
+/** Behind a point, MongoDB takes the last digit that it keeps for the one to round by. */
+const roundedByLast = (digits: string, exponent: number, negative: boolean): Decimal128 => {
+  const kept = BigInt(digits.slice(0, MOST_DIGITS)) + (Number(digits[MOST_DIGITS - 1]) > 4 ? 1n : 0n)
+  return build(negative ? -kept : kept, exponent, negative)
 }
 
 /** With digits up to the place, or as many as a decimal has. */

@@ -13,19 +13,41 @@ export interface ExpressionOptions {
   variables?: Document | undefined
 }
 
+/** What the parts of one command's expressions share. */
+class Shared {
+  /** There is no document to look at. */
+  readonly constant: boolean
+  /** How many parts depend on the document, on a variable or on chance. */
+  varying = 0
+  /** Computes what depends on nothing. */
+  folds: (() => void)[] = []
+
+  constructor(constant = false) {
+    this.constant = constant
+  }
+}
+
 class Compilation implements Compiler {
   readonly collation: Collation | undefined
   readonly #names: ReadonlySet<string>
-  readonly #now: Date
+  readonly #shared: Shared
 
-  constructor(names: Iterable<string>, collation: Collation | undefined, now = new Date()) {
+  constructor(names: Iterable<string>, collation: Collation | undefined, shared = new Shared()) {
     this.#names = new Set(names)
     this.collation = collation
-    this.#now = now
+    this.#shared = shared
   }
 
-  with(...names: string[]): Compiler {
-    return new Compilation([...this.#names, ...names], this.collation, this.#now)
+  with(...names: string[]): Compilation {
+    return new Compilation([...this.#names, ...names], this.collation, this.#shared)
+  }
+
+  /** A whole expression: as in MongoDB its constant parts are computed first, whether they will be needed or not. */
+  compileWhole(expression: unknown): Expression {
+    const compiled = this.compile(expression)
+    beginDocument()
+    for (const fold of this.#shared.folds.splice(0)) fold()
+    return compiled
   }
 
   compile(expression: unknown): Expression {
@@ -61,12 +83,26 @@ class Compilation implements Compiler {
 
   #operator(name: string, operand: unknown): Expression {
     const operator = Object.hasOwn(operators, name) ? operators[name] : undefined
-    if (operator) return operator(operand, this, name)
+    if (operator) {
+      if (name === '$rand') this.#shared.varying++
+      const before = this.#shared.varying
+      const compiled = operator(operand, this, name)
+      return this.#shared.varying === before ? this.#folded(compiled) : compiled
+    }
     if (refused.has(name)) return fail(115, `expression ${name} is not supported by this engine`)
     return fail(168, `Unrecognized expression '${name}'`)
   }
 
+  #folded(expression: Expression): Expression {
+    let folded: { value: unknown } | undefined
+    this.#shared.folds.push(() => {
+      folded = { value: expression({ root: undefined, variables: {} }) }
+    })
+    return (scope) => (folded ?? { value: expression(scope) }).value
+  }
+
   #path(path: string): Expression {
+    this.#shared.varying++
     if (path === '$') return fail(16872, "'$' by itself is not a valid FieldPath")
     if (!path.startsWith('$$')) return fieldPath(this.#current(), checkPath(path.slice(1)))
     if (path === '$$') return fail(9, 'empty variable names are not allowed')
@@ -76,7 +112,12 @@ class Compilation implements Compiler {
 
   /** What paths begin at, unless a loop has called its elements so. */
   #current(): Expression {
-    return this.#names.has('CURRENT') ? ({ variables }) => variables.CURRENT : ({ root }) => root
+    return this.#names.has('CURRENT') ? ({ variables }) => variables.CURRENT : this.#document()
+  }
+
+  #document(): Expression {
+    if (this.#shared.constant) fail(4890500, 'a constant expression cannot look at a document')
+    return ({ root }) => root
   }
 
   #variable(name: string): Expression {
@@ -84,17 +125,16 @@ class Compilation implements Compiler {
     switch (name) {
       case 'ROOT':
       case 'CURRENT':
-        return ({ root }) => root
+        return this.#document()
       case 'REMOVE':
         return () => undefined
-      case 'NOW':
-        return () => this.#now
       case 'DESCEND':
       case 'PRUNE':
       case 'KEEP':
         return () => name.toLowerCase()
+      case 'NOW':
       case 'CLUSTER_TIME':
-        return fail(10071200, "system variable '$$CLUSTER_TIME' is not available")
+        return fail(51144, `Builtin variable '$$${name}' is not available`)
       default:
         return fail(17276, `Use of undefined variable: ${name}`)
     }
@@ -143,7 +183,7 @@ export const compilerFor = ({
 }: ExpressionOptions): ((expression: unknown, ...names: string[]) => Compiled) => {
   const compilation = new Compilation(Object.keys(variables), collation)
   return (expression, ...names) => {
-    const run = (names.length > 0 ? compilation.with(...names) : compilation).compile(expression)
+    const run = compilation.with(...names).compileWhole(expression)
     return (root, further) => {
       beginDocument()
       return run({ root, variables: further ? { ...variables, ...further } : variables })
@@ -153,3 +193,10 @@ export const compilerFor = ({
 
 export const compileExpression = (expression: unknown, options: ExpressionOptions = {}): Compiled =>
   compilerFor(options)(expression)
+
+/** The value of an expression that knows no document, but the variables before it. */
+export const constantOf = (expression: unknown, variables: Document): unknown =>
+  new Compilation(Object.keys(variables), undefined, new Shared(true)).compileWhole(expression)({
+    root: undefined,
+    variables,
+  })

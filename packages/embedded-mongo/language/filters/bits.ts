@@ -1,8 +1,8 @@
 /** Bits of whole numbers and of binary data, for $bitsAllSet and its kin. */
-import { type Binary, Long } from 'bson'
-import { equal } from '../../values/compare.ts'
+import type { Binary } from 'bson'
 import { fail } from '../../values/errors.ts'
-import { bsonType, isNumeric, toBigInt, toNumber } from '../../values/values.ts'
+import { wholeNumber } from '../../values/numbers.ts'
+import { bsonType, isNumeric, toNumber } from '../../values/values.ts'
 
 type IsSet = (position: number) => boolean
 
@@ -34,7 +34,7 @@ const positionOf = (value: unknown): number => {
 
 const mask = (operand: unknown): unknown => {
   if (!isNumeric(operand)) fail(2, 'bit operators take an array, a number, or binary data')
-  if (wholeOf(operand) === undefined || toNumber(operand) < 0)
+  if (wholeNumber(operand) === undefined || toNumber(operand) < 0)
     fail(9, 'a bit mask must be a non-negative whole number that fits into 64 bits')
   return operand
 }
@@ -49,17 +49,11 @@ const bytesOf = (value: unknown): Uint8Array | undefined => {
   return Buffer.concat([length, bytes])
 }
 
-const wholeOf = (value: unknown): bigint | undefined => {
-  if (!isNumeric(value) || !Number.isFinite(toNumber(value))) return undefined
-  const whole = toBigInt(value)
-  return BigInt.asIntN(64, whole) === whole && equal(value, Long.fromBigInt(whole)) ? whole : undefined
-}
-
 /** undefined for what has no bits; beyond its end a number has its sign, binary data zeros. */
 const bitsOf = (value: unknown): IsSet | undefined => {
   const bytes = bytesOf(value)
   if (bytes) return (position) => ((bytes[position >>> 3] ?? 0) & (1 << (position & 7))) !== 0
-  const whole = wholeOf(value)
+  const whole = wholeNumber(value)
   if (whole === undefined) return undefined
   return (position) => ((whole >> BigInt(Math.min(position, 63))) & 1n) !== 0n
 }

@@ -2,8 +2,8 @@
 import type { Document } from 'bson'
 import { type Collation, compare, typeOrder, ValueSet } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { lookup } from '../../values/paths.ts'
-import { fields, isNullish, isNumeric, isObject, toBigInt, toNumber } from '../../values/values.ts'
+import { toBigInt } from '../../values/numbers.ts'
+import { fields, isNullish, isNumeric, isObject, lookup, toNumber } from '../../values/values.ts'
 import { compileExpression } from '../expressions/compile.ts'
 import { isTrue } from '../expressions/operators/operands.ts'
 import { compileRegex, isRegex } from '../expressions/regex.ts'
@@ -46,7 +46,10 @@ const clause = (key: string, value: unknown, options: MatchOptions): Predicate =
       return key === '$or' ? some : (document) => !some(document)
     }
     case '$expr': {
-      const expression = compileExpression(value, options)
+      const expression = compileExpression(
+        value,
+        isFieldIn(value) ? { ...options, collation: undefined } : options,
+      )
       return (document) => isTrue(expression(document))
     }
     case '$comment':
@@ -56,6 +59,14 @@ const clause = (key: string, value: unknown, options: MatchOptions): Predicate =
     return refused.includes(key) ? unknownOperator(key) : fail(2, `unknown top level operator: ${key}`)
   return fieldTest(key.split('.'), value, options)
 }
+
+/** `{$in: ['$field', […]]}`, which MongoDB turns into a search that knows no collation. */
+const isFieldIn = (value: unknown): boolean =>
+  isObject(value) &&
+  Array.isArray(value.$in) &&
+  typeof value.$in[0] === 'string' &&
+  /^\$[^$]/.test(value.$in[0]) &&
+  Array.isArray(value.$in[1])
 
 const alternatives = (key: string, value: unknown, options: MatchOptions): Predicate[] => {
   if (!Array.isArray(value)) return fail(2, `${key} must be an array`)

@@ -2,8 +2,7 @@
 import type { Document } from 'bson'
 import { type Collation, compare } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
-import { lookup } from '../../values/paths.ts'
-import { get, isNumeric, isObject, toNumber } from '../../values/values.ts'
+import { get, isNumeric, isObject, lookup, toNumber } from '../../values/values.ts'
 
 export interface SortPart {
   field: string

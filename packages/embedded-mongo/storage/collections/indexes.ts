@@ -2,7 +2,7 @@
 import { type Document, Int32 } from 'bson'
 import { isRegex } from '../../language/expressions/regex.ts'
 import { compileFilter, isOperators, type Predicate } from '../../language/filters/matcher.ts'
-import { collationOf } from '../../values/collation.ts'
+import { collationOf, completeCollation } from '../../values/collation.ts'
 import { type Collation, equal } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
 import { get, isIndex, isNullish, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
@@ -74,6 +74,7 @@ export const checkIndexSpec = (spec: Document): Document => {
   checkTtl(spec, Object.keys(key).length, equal(Object.keys(key), ['_id']))
   collationOf(spec.collation)
   const { v: _v, ns: _ns, background: _background, ...rest } = spec
+  if (rest.collation) rest.collation = completeCollation(rest.collation)
   // MongoDB does not keep what says nothing.
   if (rest.hidden === false) delete rest.hidden
   if (!isNullish(rest.expireAfterSeconds))
@@ -124,7 +125,6 @@ const partialOperators = [
 /** Only what an index can tell of a query. @throws 67 */
 const checkPartial = (filter: unknown): void => {
   if (!isObject(filter)) throw new CommandError(67, "The field 'partialFilterExpression' must be an object")
-  compileFilter(filter)
   for (const [key, value] of Object.entries(filter)) {
     if (key.startsWith('$')) {
       if (!partialOperators.includes(key)) fail(67, `Expression not supported in partial index: ${key}`)
@@ -136,6 +136,7 @@ const checkPartial = (filter: unknown): void => {
           fail(67, `Expression not supported in partial index: ${operator}`)
     }
   }
+  compileFilter(filter)
 }
 
 const checkTtl = ({ expireAfterSeconds: seconds }: Document, length: number, id: boolean): void => {

@@ -1,7 +1,8 @@
 /** Index keys: bytes whose order is the order of BSON values. Only key-reader.ts knows, too, how they look. */
 import { createHash } from 'node:crypto'
 import type { Binary, Document, ObjectId, Timestamp } from 'bson'
-import { type Collation, numberParts, typeOrder } from '../../values/compare.ts'
+import { type Collation, lengthOf, typeOrder } from '../../values/compare.ts'
+import { numberParts } from '../../values/numbers.ts'
 import { fields } from '../../values/values.ts'
 
 /** lmdb allows 1978 bytes for a key; the space, a record id and the hash of a long key take the rest. */
@@ -24,7 +25,7 @@ interface Encoding {
   readonly collation: Collation | undefined
 }
 
-/** The same between the number of the index's space and what tells the record: as it lies in the data file. */
+/** An entry as it lies in the data file: the values between the number of the index's space and what tells the record. */
 export const encodeEntry = (
   { space, descending, collation }: Encoding,
   values: readonly unknown[],
@@ -222,7 +223,7 @@ const putScalar = (type: number, value: unknown): void => {
     case 30: {
       const binary = value as Binary
       makeRoom(5)
-      scratch.writeUInt32BE(binary.length(), length)
+      scratch.writeUInt32BE(lengthOf(binary), length)
       scratch[length + 4] = binary.sub_type
       length += 5
       putBytes(binary.value())

@@ -4,9 +4,9 @@ import { Long } from 'bson'
 import { fail } from '../../values/errors.ts'
 import { headOf, type Run } from '../../values/raw.ts'
 import { PAUSE, type Pace, type Step } from '../../values/steps.ts'
+import { LARGEST_DOCUMENT } from '../../values/values.ts'
 
 const IDLE_MS = 600_000
-const BATCH_BYTES = 16 * 1024 * 1024
 
 export interface Source {
   ns: string
@@ -76,8 +76,14 @@ export class Cursors {
     return this.#open.delete(id.toString())
   }
 
-  killOwned(owner: string): void {
-    for (const [id, cursor] of this.#open) if (cursor.owner === owner) this.#open.delete(id)
+  /** Those of a session, of one of its transactions, or of all. */
+  killOwned(owner?: string): void {
+    for (const [id, cursor] of this.#open)
+      if (
+        cursor.owner &&
+        (owner === undefined || cursor.owner === owner || cursor.owner.startsWith(`${owner}/`))
+      )
+        this.#open.delete(id)
   }
 
   get size(): number {
@@ -109,7 +115,7 @@ const take = async (
     else if (!next) return stop(true)
     else {
       // A document may be as large as a batch: the first one always fits.
-      const room = count === 0 ? Number.POSITIVE_INFINITY : BATCH_BYTES - bytes
+      const room = count === 0 ? Number.POSITIVE_INFINITY : LARGEST_DOCUMENT - bytes
       const head = headOf(next, size === 0 ? undefined : size - count, room)
       if (head.count > 0) runs.push(next.subarray(0, head.end))
       count += head.count

@@ -4,6 +4,7 @@ import { compileFilter, type Predicate } from '../../language/filters/matcher.ts
 import { type SortPart, sortOrder, sortParts } from '../../language/results/sort.ts'
 import { collationOf } from '../../values/collation.ts'
 import type { Collation } from '../../values/compare.ts'
+import { fail } from '../../values/errors.ts'
 import { keepFields } from '../../values/raw.ts'
 import { PAUSE, Pace, type Step, sortInSteps } from '../../values/steps.ts'
 import { decode } from '../../values/values.ts'
@@ -33,6 +34,8 @@ export interface Query {
   collation?: unknown
   hint?: unknown
   variables?: Document | undefined
+  /** A sort in memory may not be of more than its share. */
+  frugal?: boolean
   /** Where to pause and when to give up; without it the search has its own. */
   pace?: Pace
 }
@@ -81,7 +84,7 @@ export function* find(
   )
   const ordered = prepared.plan.ordered
     ? found
-    : inOrder(view, collection, found, prepared, limit && skip + limit, pace)
+    : inOrder(view, collection, query.frugal ? frugally(found) : found, prepared, limit && skip + limit, pace)
   let at = 0
   for (const match of ordered) {
     if (match !== PAUSE && at++ < skip) continue
@@ -250,6 +253,22 @@ function* once(sources: Iterable<StoredRecord>[]): Iterable<StoredRecord> {
 export const onlyOnce = (): IdSet['add'] => {
   const seen = new IdSet()
   return (bytes, end) => seen.add(bytes, end)
+}
+
+const MOST_SORTED_BYTES = 100 * 1024 * 1024
+
+/** @throws 292 for what MongoDB would write to its disk to sort it */
+function* frugally(found: Iterable<Step<Found>>): Iterable<Step<Found>> {
+  let bytes = 0
+  for (const match of found) {
+    if (match !== PAUSE) bytes += match.bytes.length
+    if (bytes > MOST_SORTED_BYTES)
+      fail(
+        292,
+        `Sort exceeded memory limit of ${MOST_SORTED_BYTES} bytes, but did not opt in to external sorting.`,
+      )
+    yield match
+  }
 }
 
 /** Sorts by ids and sort values only; the documents are read again when their turn comes. */

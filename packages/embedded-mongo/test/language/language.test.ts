@@ -108,6 +108,19 @@ describe("the language is MongoDB's", () => {
     [{ $mod: [7, Long.fromNumber(3)] }, Long.fromNumber(1)],
     [{ $abs: new Int32(-(2 ** 31)) }, Long.fromNumber(2 ** 31)],
     [{ $divide: [6, 3] }, new Double(2)],
+    [{ $avg: [Long.MAX_VALUE, Long.MIN_VALUE] }, new Double(0)],
+    [{ $avg: [decimal('9E6144'), decimal('-9E6144')] }, decimal('0')],
+    [{ $pow: [decimal('-Infinity'), -1] }, decimal('0E-6176')],
+    [
+      { $toDecimal: '1.00000000000000000000000000000000099999' },
+      decimal('1.000000000000000000000000000000000'),
+    ],
+    [
+      { $toDecimal: '100000000000000000000000000000000009' },
+      decimal('1.000000000000000000000000000000000E+35'),
+    ],
+    [{ $dateFromString: { dateString: '2024 167', format: '%Y %j' } }, new Date('2024-06-16')],
+    [{ $lt: [new Binary(Buffer.of(1), 128), new Binary(Buffer.of(1), 2)] }, true],
     [{ $pow: [2, 40] }, Long.fromNumber(2 ** 40)],
     [{ $sum: [1, Long.fromNumber(1)] }, Long.fromNumber(2)],
     [{ $avg: [1, 2] }, new Double(1.5)],
@@ -146,6 +159,16 @@ describe("the language is MongoDB's", () => {
     [{ $dateFromString: { dateString: '2024-02-30' } }, 241],
     [{ $range: [0, 2_000_000_000] }, 146],
     ['$$unknown', 17276],
+    // What is constant is computed first, whether it will be needed or not.
+    [{ $ifNull: [1, { $divide: [1, 0] }] }, 2],
+    [{ $cond: [true, 1, { $divide: [1, 0] }] }, 2],
+    [{ $and: [false, { $divide: [1, 0] }] }, 2],
+    [{ $map: { input: [], in: { $divide: [1, 0] } } }, 2],
+    [{ $convert: { input: '42', to: 'int', onError: { $divide: [1, 0] } } }, 2],
+    // An operand that is none is told before.
+    [{ $and: [{ $divide: [1, 0] }, { $nothing: 1 }] }, 168],
+    [{ $convert: { input: new Binary(Buffer.alloc(16), 4), to: 'string' } }, 4341115],
+    [{ $toString: new Date(-1e15) }, 18537],
   ]
   for (const [expression, code] of refusals)
     it(`${JSON.stringify(expression).slice(0, 90)} is refused with ${code}`, async () => {
@@ -163,6 +186,7 @@ describe("the language is MongoDB's", () => {
     [{ $indexOfArray: [['A'], 'a'] }, new Int32(0)],
     [{ $sortArray: { input: ['b', 'A', 'a', 'B'], sortBy: 1 } }, ['A', 'a', 'b', 'B']],
     [{ $cond: [{ $eq: ['a', 'A'] }, 1, 0] }, new Int32(1)],
+    [{ $eq: ['a\u200b', 'A'] }, true],
     // Positions in a text know no collation.
     [{ $indexOfCP: ['A', 'a'] }, new Int32(-1)],
   ]
@@ -186,7 +210,10 @@ describe("the language is MongoDB's", () => {
       [2, 1, 0],
     )
     assert.deepEqual(await things.distinct('v', {}, { collation }), ['a', 'b'])
-    assert.equal((await things.find({ $expr: { $eq: ['$v', 'A'] } }, { collation }).toArray()).length, 2)
+    const found = async ($expr: Document) => (await things.find({ $expr }, { collation }).toArray()).length
+    assert.equal(await found({ $eq: ['$v', 'A'] }), 2)
+    // MongoDB turns this one into a search that knows no collation.
+    assert.equal(await found({ $in: ['$v', ['A']] }), 1)
   })
 
   it('stages: counts, groups, samples, fields in arrays, sorts by what documents are', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { BSON, Code, Decimal128, type Document, Long, MongoServerError } from 'mongodb'
+import { BSON, Code, Decimal128, type Document, Long, MaxKey, MinKey, MongoServerError } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
 
 /** What a pipeline makes of documents, or the code of its refusal. */
@@ -32,6 +32,17 @@ const group: Row[] = [
   [[{ v: Number.POSITIVE_INFINITY }, { v: decimal('1') }], [sum], [{ _id: null, n: decimal('Infinity') }]],
   [[{}], [{ $group: { _id: null, $n: { $sum: 1 } } }], 40236],
   [[{}], [{ $group: { _id: null, 'a.b': { $sum: 1 } } }], 40235],
+  [
+    [{ v: new MinKey() }],
+    [{ $group: { _id: '$v', n: { $push: '$v' } } }],
+    [{ _id: { '': new MinKey() }, n: [new MinKey()] }],
+  ],
+  [
+    [{ v: new MaxKey() }],
+    [{ $group: { _id: null, n: { $last: '$v' } } }],
+    [{ _id: null, n: { '': new MaxKey() } }],
+  ],
+  [[{ v: new Code('x') }], [{ $group: { _id: '$v' } }], [{ _id: 'x' }]],
   [[{}], [{ $group: { _id: null, n: { $sum: 1, x: 1 } } }], 40238],
   [[{}], [{ $group: { _id: null, n: {} } }], 40234],
   [[{}], [{ $group: { _id: null, n: { $sum: [1] } } }], 40237],

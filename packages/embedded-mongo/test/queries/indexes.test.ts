@@ -202,7 +202,7 @@ describe('indexes', () => {
     await things.insertMany([{ name: 'Anna' }, { name: 'bob' }, { name: 'Änne' }])
     await assert.rejects(things.insertOne({ name: 'ANNA' }), {
       code: 11000,
-      message: /index: ci collation: \{ locale: "en", strength: 2 \} dup key/,
+      message: /index: ci collation: \{ locale: "en", .*strength: 2, .* dup key/,
     })
     assert.deepEqual(await plan({ name: 'BOB' }, { collation }), ['ci', 1])
     assert.deepEqual(await plan({ name: 'bob' }), ['name_1', 1])

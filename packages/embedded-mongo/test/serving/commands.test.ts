@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Collection, type Document, UUID } from 'mongodb'
+import { type Collection, Decimal128, type Document, Timestamp, UUID } from 'mongodb'
 import { engineOfBlock, threeThings } from '../../testing.ts'
 
 describe('commands', () => {
@@ -168,6 +168,39 @@ describe('commands', () => {
     assert.deepEqual(await things.distinct('tags'), ['x', 'y'])
     assert.deepEqual(await things.distinct('n', { n: { $lt: 3 } }), [1, 2])
     assert.deepEqual(await engine.db.collection('nothing').distinct('a'), [])
+    assert.equal((await run({ count: 'things', skip: Decimal128.fromString('1.5') })).n, 1)
+    assert.equal((await run({ count: 'things', skip: Decimal128.fromString('0.5') })).n, 3)
+  })
+
+  it('timestamps of zeros become those of now, but in the _id and further down', async () => {
+    const zero = Timestamp.fromBits(0, 0)
+    await engine.db.collection('times').insertOne({ _id: zero as never, at: zero, in: { at: zero } })
+    const found = await engine.db.collection('times').findOne()
+    assert.deepEqual([found?._id, found?.in.at], [zero, zero])
+    assert.ok(Math.abs(found?.at.getHighBitsUnsigned() - Date.now() / 1000) < 60)
+  })
+
+  it('a sort of more than 100 MB that may not use the disk is refused', async () => {
+    const large = engine.db.collection('large')
+    const text = 'x'.repeat(4_000_000)
+    for (let i = 0; i < 27; i++) await large.insertOne({ i, text })
+    const sorted = (allowDiskUse: boolean) =>
+      large.aggregate([{ $sort: { i: -1 } }, { $project: { i: 1 } }], { allowDiskUse }).toArray()
+    assert.equal((await sorted(true)).length, 27)
+    await assert.rejects(sorted(false), { code: 292 })
+    await large.drop()
+  })
+
+  it('sessions: begun, and killed with their cursors', async () => {
+    assert.equal((await run({ startSession: 1 })).timeoutMinutes, 30)
+    const session = engine.client.startSession()
+    const inIt = (command: Document) => engine.db.command(command, { session, promoteLongs: false })
+    for (const kill of [{ killSessions: [session.id] }, { killAllSessions: [] }]) {
+      const { cursor } = await inIt({ find: 'things', batchSize: 1 })
+      await run(kill)
+      await assert.rejects(inIt({ getMore: cursor.id, collection: 'things' }), { code: 43 })
+    }
+    await session.endSession()
   })
 
   it('aggregate: stages, joins, facets', async () => {

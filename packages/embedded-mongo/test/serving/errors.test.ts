@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ClientSession, type Collection, type Document, Long } from 'mongodb'
+import { Binary, type ClientSession, type Collection, type Document, Long, UUID } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
 
 type Attempt = (things: Collection, run: (command: Document) => Promise<Document>) => Promise<unknown>
@@ -69,8 +69,30 @@ const attempts: [code: number, what: string, attempt: Attempt][] = [
   [2, 'an unknown read concern', (_, run) => aggregate(run, { readConcern: { level: 'most' } })],
   [14, 'a time that is none', (_, run) => aggregate(run, { readConcern: { afterClusterTime: 1 } })],
   [40415, 'an unknown part of a write concern', (_, run) => run({ drop: 'x', writeConcern: { W: 1 } })],
+  [4890500, 'a variable of a document', (_, run) => aggregate(run, { let: { x: '$a' } })],
+  [51144, 'a variable of the moment', (_, run) => aggregate(run, { let: { x: '$$NOW' } })],
+  [4738901, "a variable called as one of the system's", (_, run) => aggregate(run, { let: { NOW: 1 } })],
+  [51144, 'the moment of a count', (things) => things.distinct('n', { $expr: { $lt: ['$n', '$$NOW'] } })],
+  [322, 'another API', (_, run) => aggregate(run, { apiVersion: '2' })],
+  [4886600, 'a strict API without a version', (_, run) => aggregate(run, { apiStrict: true })],
+  [323, 'a command outside the API', (_, run) => run({ serverStatus: 1, apiVersion: '1', apiStrict: true })],
+  [9, 'a write concern of an explanation', (_, run) => aggregate(run, { explain: true, writeConcern: {} })],
+  [
+    2,
+    'an explanation of a fault',
+    (_, run) => aggregate(run, { explain: true, pipeline: [{ $project: { a: { $divide: [1, 0] } } }] }),
+  ],
+  [73, 'documents of a collection', (_, run) => aggregate(run, { pipeline: [{ $documents: [] }] })],
+  ...(['killSessions', 'endSessions', 'refreshSessions'] as const).flatMap((name): typeof attempts => [
+    [14, `${name} of a number`, (_, run) => run({ [name]: 1 })],
+    [14, `${name} of no id`, (_, run) => run({ [name]: [{ id: 'x' }] })],
+    [40414, `${name} without ids`, (_, run) => run({ [name]: [{}] })],
+    [40415, `${name} of too much`, (_, run) => run({ [name]: [{ id: new UUID(), more: 1 }] })],
+    [207, `${name} of half an id`, (_, run) => run({ [name]: [{ id: new Binary(Buffer.alloc(8), 4) }] })],
+  ]),
+  [40414, 'all sessions of nobody', (_, run) => run({ killAllSessions: [{ db: 'a' }] })],
   [2, 'an unknown write concern', (_, run) => run({ drop: 'x', writeConcern: { w: 'Majority' } })],
-  [2, 'more members than there are', (_, run) => run({ drop: 'x', writeConcern: { w: 2 } })],
+  [100, 'more members than there are', (things) => things.insertOne({}, { writeConcern: { w: 2 } })],
   [9, 'tags without numbers', (_, run) => run({ drop: 'x', writeConcern: { w: { a: 'b' } } })],
   [72, 'a write concern of a read', (_, run) => run({ count: 'things', writeConcern: { w: 1 } })],
   [14, 'cursors that are no longs', (_, run) => run({ killCursors: 'things', cursors: [1] })],

@@ -198,6 +198,38 @@ describe(`wire protocol (SEED=${seed})`, () => {
       socket.destroy()
     })
 
+  const doubles: [where: string, command: Document, code: number][] = [
+    ['a filter', { find: 'kept', filter: { aa: 1, ab: 2 } }, 40413],
+    [
+      'a sort of a pipeline',
+      { aggregate: 'kept', pipeline: [{ $sort: { aa: 1, ab: 2 } }], cursor: {} },
+      7472500,
+    ],
+    ['a document to insert', { insert: 'kept', documents: [{ _id: 1, aa: 1, ab: 2 }] }, 40413],
+    [
+      'one of many fields',
+      {
+        find: 'kept',
+        filter: {
+          ...Object.fromEntries([...'bcdefghijklmnopqrstuvwxyzBCDEF'].map((f) => [f, 1])),
+          aa: 1,
+          ab: 1,
+        },
+      },
+      40413,
+    ],
+  ]
+  for (const [where, sent, expected] of doubles)
+    it(`refuses a field that is twice in ${where}`, async () => {
+      const bytes = command({ ...sent, $db: 'test' })
+      bytes[bytes.indexOf('ab\0') + 1] = 'a'.charCodeAt(0)
+      const socket = await dial(engine)
+      socket.write(bytes)
+      const { code, writeErrors } = await answerOf(socket)
+      assert.equal(writeErrors?.[0].code ?? code, expected)
+      socket.destroy()
+    })
+
   it('forgets what was half sent when the connection goes', async () => {
     const insert = command({ insert: 'half', documents: [{ _id: 1 }], $db: 'test' })
     const socket = await dial(engine)

@@ -1,16 +1,9 @@
 /** $convert and its kin, $type, $isNumber. */
 import { Binary, Decimal128, Double, type Int32, type Long, ObjectId, type Timestamp } from 'bson'
 import { CommandError, fail } from '../../../values/errors.ts'
+import { wholeOfDecimal } from '../../../values/numbers.ts'
 import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/values.ts'
-import {
-  decimalOfText,
-  fitting,
-  isDecimal,
-  isDouble,
-  toDecimal128,
-  toWhole,
-  wholeOfDecimal,
-} from '../arithmetic.ts'
+import { decimalOfText, fitting, isDecimal, isDouble, toDecimal128, toWhole } from '../arithmetic.ts'
 import type { Expression, Operator } from '../expression.ts'
 import { parseDate } from './dates/date-text.ts'
 import { compileNamed, isTrue, named, one, typeName } from './operands.ts'
@@ -120,6 +113,8 @@ const objectIdOf = (value: unknown): ObjectId => {
 
 const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value
+  if (value instanceof Date && !(value.getUTCFullYear() >= 0 && value.getUTCFullYear() <= 9999))
+    return fail(18537, 'a text holds years between 0 and 9999')
   if (typeof value === 'boolean' || value instanceof Date || isNumeric(value)) return asText(value)
   if (bsonType(value) === 'ObjectId') return String(value)
   if (bsonType(value) === 'Binary' && (value as Binary).sub_type === 4)
@@ -189,6 +184,8 @@ const $convert: Operator = (operand, compiler, name) => {
     if (isNullish(value)) return onNull ? onNull(scope) : null
     if (isNullish(target)) return null
     const convert = conversionTo(target)
+    if (convert === textOf && bsonType(value) === 'Binary')
+      fail(4341115, 'a conversion of binary data to a text needs a format')
     try {
       return convert(value)
     } catch (error) {

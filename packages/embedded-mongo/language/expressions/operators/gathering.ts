@@ -1,4 +1,6 @@
 /** Accumulators as expressions: over the elements of one array, or over their operands. */
+import { Double } from 'bson'
+import { bsonType, toNumber } from '../../../values/values.ts'
 import { accumulators } from '../accumulators.ts'
 import type { Operator } from '../expression.ts'
 import { many, of } from './operands.ts'
@@ -7,7 +9,9 @@ const over = (name: string): Operator =>
   of(0, many, (values, { collation }) => {
     const items = values.length === 1 && Array.isArray(values[0]) ? values[0] : values
     const gathered = accumulators[name]?.(collation)
-    for (const item of items) gathered?.add(item)
+    // As an expression, $avg adds up doubles.
+    const isRough = (item: unknown) => name === '$avg' && bsonType(item) === 'Long'
+    for (const item of items) gathered?.add(isRough(item) ? new Double(toNumber(item)) : item)
     return gathered?.value
   })
 

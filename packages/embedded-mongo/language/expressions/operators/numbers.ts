@@ -1,6 +1,7 @@
 /** Operators on numbers: arithmetic, rounding, logarithms, angles, bits. */
 import { Decimal128, Double, Int32, Long } from 'bson'
 import { fail } from '../../../values/errors.ts'
+import { wholeOfDecimal } from '../../../values/numbers.ts'
 import { bsonType, isNullish, isNumeric, toNumber } from '../../../values/values.ts'
 import {
   type Calculation,
@@ -15,7 +16,6 @@ import {
   roundDecimal,
   toDecimal128,
   toWhole,
-  wholeOfDecimal,
 } from '../arithmetic.ts'
 import type { Operator } from '../expression.ts'
 import { many, of, one, typeName } from './operands.ts'
@@ -213,13 +213,17 @@ const $pow = of(2, 2, ([base, exponent], _, name) => {
   return fitting(power, isLong(base) || isLong(exponent))
 })
 
+const LARGEST_DECIMAL = '9.999999999999999999999999999999999E+6144'
+
 const decimalPower = (base: Decimal128, exponent: unknown, rough: number): unknown => {
   const times = toNumber(exponent)
+  if (rough === 0 && !Number.isFinite(toNumber(base))) return Decimal128.fromString('0E-6176')
   if (!Number.isInteger(times) || times < 0 || times > 1000) return inDoubles('$pow', base, rough)
   let power: unknown = Decimal128.fromString('1')
   for (let i = 0; i < times; i++) power = calculate('multiply', power, base)
   if (times === 0 || toNumber(power) === 0) return times === 0 ? power : Decimal128.fromString('0E-6176')
-  // A power has all the digits that a decimal can have.
+  // A power has all the digits that a decimal can have, and the largest decimal is beyond what it can be.
+  if (String(power).replace('-', '') === LARGEST_DECIMAL) return calculate('multiply', power, new Int32(10))
   return roundDecimal(power as Decimal128, 7000, 'zero')
 }
 

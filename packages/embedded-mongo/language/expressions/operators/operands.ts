@@ -1,7 +1,15 @@
 /** How operators take their operands. */
 import type { Document } from 'bson'
 import { fail } from '../../../values/errors.ts'
-import { bsonType, fields, isNullish, isNumeric, isObject, toNumber } from '../../../values/values.ts'
+import {
+  bsonType,
+  fields,
+  isNullish,
+  isNumeric,
+  isObject,
+  LARGEST_DOCUMENT,
+  toNumber,
+} from '../../../values/values.ts'
 import type { Compiler, Expression, Operator } from '../expression.ts'
 
 /** Operands as a list: `x` is `[x]`. */
@@ -56,11 +64,9 @@ export interface NamedCodes {
   missing: number | Record<string, number>
 }
 
-const LONGEST = 16 * 1024 * 1024
-
 /** @throws 16493 for a text that fits into no document */
 export const checkText = (text: string): string =>
-  text.length < LONGEST / 4 || Buffer.byteLength(text) < LONGEST
+  text.length < LARGEST_DOCUMENT / 4 || Buffer.byteLength(text) < LARGEST_DOCUMENT
     ? text
     : fail(16493, 'the string is longer than a document may be')
 

@@ -66,7 +66,8 @@ const localOf = (parts: Parts, text: string): number => {
     return isoWeekStart(parts.isoYear, parts.isoWeek ?? 1, parts.isoDay ?? 1) + clock
   const { year, month = 1, day = 1 } = parts
   if (year === undefined) return unreadable(text)
-  if (parts.dayOfYear !== undefined) return utcMilliseconds(year, 1, parts.dayOfYear) + clock
+  // Reading days of a year, though not writing them, MongoDB counts from 0.
+  if (parts.dayOfYear !== undefined) return utcMilliseconds(year, 1, parts.dayOfYear + 1) + clock
   const date = new Date(utcMilliseconds(year, month, day))
   if (month < 1 || month > 12 || date.getUTCDate() !== day) unreadable(text)
   return date.getTime() + clock

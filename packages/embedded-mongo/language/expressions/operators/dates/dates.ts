@@ -1,7 +1,7 @@
 import { Int32, Long } from 'bson'
-import { equal } from '../../../../values/compare.ts'
 import { CommandError, fail } from '../../../../values/errors.ts'
-import { isNullish, isNumeric, isObject, toBigInt, toNumber } from '../../../../values/values.ts'
+import { wholeNumber } from '../../../../values/numbers.ts'
+import { isNullish, isNumeric, isObject, toNumber } from '../../../../values/values.ts'
 import type { Compiler, Expression, Operator } from '../../expression.ts'
 import { compileNamed, named, typeName } from '../operands.ts'
 import {
@@ -75,12 +75,7 @@ const add =
       if (typeof by !== 'string')
         fail(5166404, `${name} requires 'unit' to be a string, but got ${typeName(by)}`)
       const size = unitOf(by)
-      if (
-        !isNumeric(count) ||
-        !Number.isInteger(toNumber(count)) ||
-        !equal(count, Long.fromBigInt(toBigInt(count)))
-      )
-        fail(5166405, `${name} expects integer amount of time units`)
+      if (wholeNumber(count) === undefined) fail(5166405, `${name} expects integer amount of time units`)
       const from = moment(start, name, 5166403)
       const to = addUnits(from, size, sign * toNumber(count), where)
       return Math.abs(to) <= 8.64e15 ? new Date(to) : fail(5166406, `${name} overflowed`)
@@ -154,7 +149,10 @@ const $dateTrunc: Operator = (operand, compiler, name) => {
     const step = unitMilliseconds[size]
     if (step ? toNumber(bin) * step >= 2 ** 63 : toNumber(bin) > MOST_MONTHS_OR_YEARS)
       fail(step ? 5439002 : 5439006, `${name}: 'binSize' is too large`)
-    const first = firstDay(size, startOfWeek?.(scope), startOfWeek !== undefined)
+    const weekStart = startOfWeek?.(scope)
+    // Of constants, which have no document, what does not matter is not looked at.
+    if (startOfWeek && isNullish(weekStart) && scope.root !== undefined) return null
+    const first = firstDay(size, weekStart, startOfWeek !== undefined)
     return first === undefined ? null : new Date(truncate(at, size, toNumber(bin), where, first))
   }
 }
