@@ -18,7 +18,7 @@ import { integer, toBigInt } from '../values/numbers.ts'
 import { Pace } from '../values/steps.ts'
 import { encode, isNullish, isObject, truthy } from '../values/values.ts'
 import type { Request } from './messages.ts'
-import { checkApi, checkTypes, concernError } from './options.ts'
+import { checkApi, checkTransaction, checkTypes, concernError } from './options.ts'
 
 const commands: Record<string, Command> = {
   ...diagnostics,
@@ -79,6 +79,7 @@ export class Dispatcher {
       return fail(59, `no such command: '${name}'`)
     }
     checkOptions(name, request)
+    checkTransaction(request)
     checkApi(name, request)
     const context = this.#context(request, connectionId)
     if (request.autocommit === false) return this.#inTransaction(name, command, context)
@@ -136,9 +137,15 @@ export class Dispatcher {
   }
 
   async #inTransaction(name: string, command: Command, context: Context): Promise<Document | Buffer> {
-    const { engine, command: request } = context
+    const { engine, command: request, db } = context
     if (!command.transactional) fail(263, `Cannot run '${name}' in a multi-document transaction.`)
     if (name in sessions) return command.run(context)
+    if (name in writes && /^(admin|config|local)$/.test(db))
+      fail(263, `Cannot write to the database ${db} in a transaction.`)
+    if (name === 'killCursors' && truthy(request.startTransaction))
+      fail(263, `Cannot run '${name}' as the first operation in a transaction.`)
+    if (!isNullish(request.writeConcern))
+      fail(72, 'writeConcern is only allowed for the commands that end a transaction')
     const [id, number] = [sessionId(request.lsid, 'lsid'), toBigInt(request.txnNumber)]
     const transaction = truthy(request.startTransaction)
       ? engine.transactions.start(id, number, engine.catalog.version)

@@ -92,6 +92,17 @@ export const checkApi = (
     fail(323, `Provided apiStrict:true, but the command ${name} is not in API Version 1`)
 }
 
+/** @throws 14, 72 for a transaction that is none */
+export const checkTransaction = ({ txnNumber, autocommit, lsid }: Document): void => {
+  if (!isNullish(txnNumber) && bsonType(txnNumber) !== 'Long') wrongType('txnNumber', 'long')
+  if (!isNullish(autocommit)) boolean(autocommit, 'autocommit')
+  if (!isNullish(txnNumber) && toNumber(txnNumber) < 0) fail(72, 'Transaction number cannot be negative')
+  if (!isNullish(txnNumber) && isNullish(lsid)) fail(72, 'Transaction number requires a session ID')
+  if (isNullish(autocommit)) return
+  if (autocommit) fail(72, 'Specifying autocommit=true is not allowed.')
+  if (isNullish(txnNumber)) fail(72, "'autocommit' field requires a transaction number")
+}
+
 const levels = ['local', 'available', 'majority', 'linearizable', 'snapshot']
 
 /** @throws 14 for an option of a wrong type, 2 and 9 for a value that is none, 40415 for an unknown part of a concern */

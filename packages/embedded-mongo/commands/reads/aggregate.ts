@@ -24,6 +24,7 @@ export const aggregate: Command = {
   async run(context) {
     const { command, engine, db, owner, pace } = context
     const pipeline = checkPipeline(withOperations(context, command.pipeline))
+    if (context.inTransaction) checkInTransaction(command.pipeline)
     if (isNumeric(command.aggregate) && toNumber(command.aggregate) !== 1)
       fail(2, "Invalid command format: the 'aggregate' field must specify a collection name or 1")
     if (command.explain !== undefined && typeof command.explain !== 'boolean')
@@ -50,6 +51,14 @@ export const aggregate: Command = {
       'firstBatch',
     )
   },
+}
+
+/** @throws 263 */
+const checkInTransaction = (pipeline: Document[]): void => {
+  for (const stage of pipeline)
+    for (const name of ['$unionWith', '$currentOp'])
+      if (name in stage)
+        fail(263, `Operation not permitted in transaction :: caused by :: Aggregation stage ${name}`)
 }
 
 /** Of what `$currentOp` shows there is this: the transactions that wait for their clients. */

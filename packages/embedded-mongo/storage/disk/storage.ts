@@ -61,18 +61,26 @@ function* inChunks<T>(
   read: (bounds: RangeOptions) => Iterable<T>,
   keyOf: (item: T) => Buffer,
   chunk: number,
+  commits: () => number,
 ): Iterable<T> {
   let [from, to] = [low, high]
   for (let limit = expected; ; limit = Math.min(2 * limit, chunk)) {
     const bounds = { ...boundsOf(from, to, reverse), ...(from !== low && { exclusiveStart: true }) }
+    const before = commits()
     const items = [...read({ ...bounds, limit })]
-    yield* items
-    const last = items.at(-1)
-    if (last === undefined || items.length < limit) return
-    if (reverse) to = keyOf(last)
-    else from = keyOf(last)
+    let changed = false
+    for (const item of items) {
+      yield item
+      if (reverse) to = keyOf(item)
+      else from = keyOf(item)
+      changed = commits() !== before
+      if (changed) break
+    }
+    if (!changed && items.length < limit) return
   }
 }
+
+const unchanging = (): number => 0
 
 export class Storage implements View {
   readonly #db: RootDatabase<Buffer, Buffer>
@@ -81,6 +89,8 @@ export class Storage implements View {
   #visitor: Visitor | undefined
   #queue: Job<unknown>[] = []
   #committing: Promise<void> | undefined
+  /** How many groups there have been: what was read ahead before one is read again. */
+  #commits = 0
   /** What is on its way to the disk. */
   #group: View | undefined
 
@@ -148,14 +158,14 @@ export class Storage implements View {
     return this.#group ?? this
   }
 
-  #range(range: Range, options: () => object): Iterable<Entry> {
+  #range(range: Range, options: () => object, commits = () => this.#commits): Iterable<Entry> {
     const read = (bounds: RangeOptions) => this.#db.getRange({ ...bounds, ...options() })
-    return inChunks(range, read, ({ key }) => key, CHUNK)
+    return inChunks(range, read, ({ key }) => key, CHUNK, commits)
   }
 
-  #keys(range: Range, options: () => object): Iterable<Buffer> {
+  #keys(range: Range, options: () => object, commits = () => this.#commits): Iterable<Buffer> {
     const read = (bounds: RangeOptions) => this.#db.getKeys({ ...bounds, ...options() })
-    return inChunks(range, read, (key) => key, KEY_CHUNK)
+    return inChunks(range, read, (key) => key, KEY_CHUNK, commits)
   }
 
   snapshot(): Snapshot {
@@ -168,8 +178,10 @@ export class Storage implements View {
     }
     return {
       get: (key) => this.#db.get(key, held()),
-      range: (low, high, reverse = false, expected) => this.#range({ low, high, reverse, expected }, held),
-      keys: (low, high, reverse = false, expected) => this.#keys({ low, high, reverse, expected }, held),
+      range: (low, high, reverse = false, expected) =>
+        this.#range({ low, high, reverse, expected }, held, unchanging),
+      keys: (low, high, reverse = false, expected) =>
+        this.#keys({ low, high, reverse, expected }, held, unchanging),
       visit: (low, high, reverse, most, visitor) =>
         this.#visit({ ...boundsOf(low, high, reverse), ...held() }, most, visitor),
       count: (low, high) => this.#db.getKeysCount({ start: low, end: high, ...held() }),
@@ -257,6 +269,7 @@ export class Storage implements View {
       throw error
     })
     this.#db.resetReadTxn()
+    this.#commits++
   }
 
   /** Copies the data as they stand now, while reads and writes go on. */
