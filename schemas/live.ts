@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { changeAction } from './change.ts'
 import { ChatMessageResource } from './chat.ts'
 import { closed, id } from './common.ts'
 import { nullable } from './nullable.ts'
@@ -6,11 +7,7 @@ import { nullable } from './nullable.ts'
 const about = {
   id: id('the record', 'm4RtYu78Io'),
   type: Type.String({ description: 'The kind of record', examples: ['BloodPressure'] }),
-  operation: Type.Unsafe<'create' | 'update' | 'delete'>({
-    type: 'string',
-    enum: ['create', 'update', 'delete'],
-    description: 'What was done with it',
-  }),
+  operation: changeAction('What was done with it'),
   version: Type.Integer({ minimum: 1, description: 'The version that it has since then', examples: [1] }),
   at: Type.String({
     format: 'date-time',

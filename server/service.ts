@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Express, RequestHandler } from 'express'
 import type { Db, MongoClient } from 'mongodb'
 import type ParseSdk from 'parse/node'
@@ -77,8 +78,10 @@ export function startService(config: Config): Promise<Service> {
     const state: State = { draining: false }
     const parts = await open(config, onStop, state)
     const server = await listen(parts, config)
+    const closeSilent = silentConnections(server)
     onStop(() => {
       state.draining = true
+      closeSilent()
       return Promise.all([drain(server), parts.drain()]).then(() => {})
     })
     return parts
@@ -225,6 +228,18 @@ function listeningFault(error: NodeJS.ErrnoException, { port, host }: Pick<Confi
     ENOTFOUND: `HOST ${host} is unknown: set HOST to an address of this machine`,
   }
   return new Error(why[error.code ?? ''] ?? error.message, { cause: error })
+}
+
+/** What clients have opened in advance, and not said anything on yet: to Node that is not idle. @returns what closes them */
+function silentConnections(server: Server): () => void {
+  const open = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  return () => {
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy()
+  }
 }
 
 async function drain(server: Server): Promise<void> {

@@ -3,7 +3,7 @@ import type { Sessions } from '../../records/accounts/login/sessions.ts'
 import { unnamedFor } from '../../records/ehrs/rights/anonymity.ts'
 import type { Spend } from '../../records/limits/rate-limits.ts'
 import type { ChangedRecord, Happening } from '../../records/live/happenings.ts'
-import { Noted } from '../../records/live/noted.ts'
+import { type Noted, Notes } from '../../records/live/noted.ts'
 import type { Follower, Tail } from '../../records/live/tail.ts'
 import { type Loop, periodically } from '../../records/store/batching/periodically.ts'
 import type { Caller } from '../../records/store/documents/caller.ts'
@@ -49,6 +49,7 @@ const MOST_UNTOLD = 50_000
 /** Parse's live queries, told from the log of changes: of both families' writes, on whichever instance. */
 export class LiveQueries implements Follower, Answering {
   readonly #parts: LiveQueryParts
+  readonly #notes: Notes
   readonly #connections = new Map<Connection, Map<number, Subscription>>()
   readonly #byClass = new Map<string, Set<Subscription>>()
   readonly #loop: Loop
@@ -58,6 +59,7 @@ export class LiveQueries implements Follower, Answering {
 
   constructor(parts: LiveQueryParts) {
     this.#parts = parts
+    this.#notes = new Notes(parts.records.audit, parts.onFault)
     this.#loop = periodically(LOOK_MS, () => this.#look(), parts.onFault)
   }
 
@@ -85,20 +87,12 @@ export class LiveQueries implements Follower, Answering {
       throw new Refusal(400, code.forbidden, `A connection has at most ${MOST_SUBSCRIPTIONS} subscriptions`)
     const query = await readLiveQuery((message.query ?? {}) as Record<string, unknown>, forms)
     const { className, where } = query
-    const request = {
-      className,
-      where,
-      id: undefined,
-      action: 'query',
-      distinct: false,
-      subqueries: [],
-    } as const
-    checkNames([{ ...request, subqueries: [] }])
+    checkNames([{ className, where, id: undefined, action: 'query', distinct: false, subqueries: [] }])
     const caller = { ...identityOf(false, session.mvUid, randomUUID()), roles: session.roles }
     const asking = { records, caller, roles: async () => [...session.roles] }
     await records.audit.record(...(await searchedBy(asking, { className, where }, new Set())))
     const { sid } = session
-    await this.#add({ connection, requestId, query, sid, caller, noted: new Noted(records.audit) })
+    await this.#add({ connection, requestId, query, sid, caller, noted: this.#notes.begin() })
     connection.send({ op: 'subscribed', requestId })
   }
 
@@ -132,9 +126,10 @@ export class LiveQueries implements Follower, Answering {
       })
   }
 
+  /** When all connections have been closed. */
   async end(): Promise<void> {
     await this.#loop.end()
-    this.#closeAll(CLOSE.goingAway)
+    await this.#notes.kept()
   }
 
   /** @throws Refusal when it has ended */
@@ -174,7 +169,7 @@ export class LiveQueries implements Follower, Answering {
     const others = this.#byClass.get(query.className)
     others?.delete(subscription)
     if (others?.size === 0) this.#byClass.delete(query.className)
-    noted.close(true).catch(this.#parts.onFault)
+    this.#notes.end(noted, this.#told)
     this.#leaveIfAlone()
   }
 

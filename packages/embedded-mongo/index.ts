@@ -47,7 +47,7 @@ export const startEmbeddedMongo = async ({
     pid: child.pid ?? -1,
     exited,
     stop: async () => {
-      child.kill('SIGTERM')
+      if (child.connected) child.disconnect()
       const killing = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
       await exited
       clearTimeout(killing)

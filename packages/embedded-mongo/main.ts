@@ -93,10 +93,9 @@ const start = async ({ data, port }: Arguments): Promise<void> => {
     directory.release()
     process.exit(0)
   }
-  process.on('SIGTERM', stop)
-  // Ctrl-C reaches the whole process group: a parent drains first and then says so.
-  process.on('SIGINT', process.send ? () => {} : stop)
-  // The parent is gone, by kill -9 too: nothing stays behind.
+  // They reach the whole process group: a parent drains first.
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, process.send ? () => {} : stop)
+  // The parent has drained, or is gone, by kill -9 too: nothing stays behind.
   process.on('disconnect', () => {
     setTimeout(() => process.exit(1), PATIENCE_MS).unref()
     stop()

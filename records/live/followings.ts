@@ -1,11 +1,11 @@
 import { ServiceError } from '../../schemas/errors.ts'
-import type { SessionFacts } from '../accounts/login/sessions.ts'
+import type { Sessions } from '../accounts/login/sessions.ts'
 import { type Loop, periodically } from '../store/batching/periodically.ts'
 import { type Caller, isPermitted } from '../store/documents/caller.ts'
 import type { Records } from '../store/writing/transaction.ts'
 import type { ChangedRecord, Happening } from './happenings.ts'
 import { type Position, positionOf, positionText } from './log.ts'
-import { Noted } from './noted.ts'
+import { type Noted, Notes } from './noted.ts'
 import type { Follower, Tail } from './tail.ts'
 
 /** Who follows: as long as the session lives, and no longer than the token is valid. */
@@ -47,9 +47,9 @@ const LOOKS_WITHOUT_SIGN = 15
 
 /** Those who follow changes by the path family. */
 export class Followings {
-  readonly #records: Records
   readonly #tail: Tail
-  readonly #sessions: { facts(sid: string): Promise<SessionFacts | undefined> }
+  readonly #sessions: Pick<Sessions, 'facts'>
+  readonly #notes: Notes
   readonly #open = new Set<OneFollowing>()
   readonly #loop: Loop
   #looks = 0
@@ -57,12 +57,12 @@ export class Followings {
   constructor(
     records: Records,
     tail: Tail,
-    sessions: { facts(sid: string): Promise<SessionFacts | undefined> },
+    sessions: Pick<Sessions, 'facts'>,
     onFault: (fault: unknown) => void,
   ) {
-    this.#records = records
     this.#tail = tail
     this.#sessions = sessions
+    this.#notes = new Notes(records.audit, onFault)
     this.#loop = periodically(LOOK_MS, () => this.#look(), onFault)
   }
 
@@ -76,13 +76,7 @@ export class Followings {
     const own = [...this.#open].filter((one) => one.userId === userId).length
     if (own >= MOST_OF_ONE || this.#open.size >= MOST)
       throw new ServiceError('TooManyRequests', { retryAfter: 60, detail: 'Too many changes are followed.' })
-    const one = new OneFollowing(
-      following,
-      followed,
-      listener,
-      this.#sessions,
-      new Noted(this.#records.audit),
-    )
+    const one = new OneFollowing(following, followed, listener, this.#sessions, this.#notes)
     this.#open.add(one)
     one.onEnd = () => {
       this.#open.delete(one)
@@ -100,6 +94,7 @@ export class Followings {
   async end(): Promise<void> {
     await this.#loop.end()
     for (const one of this.#open) one.end()
+    await this.#notes.kept()
   }
 
   /** Ends what may not go on, and shows the others that it does. */
@@ -114,7 +109,8 @@ export class Followings {
 class OneFollowing implements Follower {
   readonly #followed: Followed
   readonly #listener: Listener
-  readonly #sessions: { facts(sid: string): Promise<SessionFacts | undefined> }
+  readonly #sessions: Pick<Sessions, 'facts'>
+  readonly #notes: Notes
   readonly #noted: Noted
   readonly #following: Following
   #caller: Caller
@@ -128,15 +124,16 @@ class OneFollowing implements Follower {
     following: Following,
     followed: Followed,
     listener: Listener,
-    sessions: { facts(sid: string): Promise<SessionFacts | undefined> },
-    noted: Noted,
+    sessions: Pick<Sessions, 'facts'>,
+    notes: Notes,
   ) {
     this.#following = following
     this.#caller = following.caller
     this.#followed = followed
     this.#listener = listener
     this.#sessions = sessions
-    this.#noted = noted
+    this.#notes = notes
+    this.#noted = notes.begin()
   }
 
   get userId(): string {
@@ -191,7 +188,7 @@ class OneFollowing implements Follower {
     this.#ended = true
     this.onEnd()
     this.#listener.over()
-    this.#noted.close(true).catch(() => {})
+    this.#notes.end(this.#noted, this.#told)
   }
 
   async #isAllowed(forAccess: boolean): Promise<boolean> {

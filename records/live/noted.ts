@@ -13,6 +13,34 @@ interface Period {
   more: ChangedRecord[]
 }
 
+/** What the audit keeps of those who follow. */
+export class Notes {
+  readonly #audit: Audit
+  readonly #onFault: (fault: unknown) => void
+  readonly #ending = new Set<Promise<void>>()
+
+  constructor(audit: Audit, onFault: (fault: unknown) => void) {
+    this.#audit = audit
+    this.#onFault = onFault
+  }
+
+  begin(): Noted {
+    return new Noted(this.#audit)
+  }
+
+  /** Somebody follows no more. @param told when they have heard the last of it */
+  end(noted: Noted, told: Promise<void>): void {
+    const ending = told.then(() => noted.close(true)).catch(this.#onFault)
+    this.#ending.add(ending)
+    ending.finally(() => this.#ending.delete(ending))
+  }
+
+  /** Resolves when all is kept of those who follow no more. */
+  async kept(): Promise<void> {
+    await Promise.all(this.#ending)
+  }
+}
+
 /**
  * What a follower hears, as the audit keeps it: an entry before the first record of a period is told, and one with
  * the others at its end.

@@ -31,8 +31,8 @@ export async function openLiveQueries(parts: Parts) {
   return {
     serve: (server: Server) => sockets.serve(server),
     async end() {
-      await queries?.end()
       await sockets.end()
+      await queries?.end()
     },
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
-import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { auditOf, letIn, newPatient, newPlan, newWeight, type Patient } from '../../harness/care/patients.ts'
 import { newSdk } from '../../harness/clients/class-client.ts'
 import { connecting, rawSocket, subscribe } from '../../harness/clients/live-client.ts'
 import { ok } from '../../harness/clients/path-client.ts'
@@ -25,10 +25,8 @@ describe('live queries', () => {
     for (const one of open.splice(0)) one.close()
   })
 
-  const weigh = async (carePlanId: string, weight = 70): Promise<string> => {
-    const body = { carePlanId, weight, weightUnit: 'kg', timestamp: '2026-03-01T08:30:00Z' }
-    return ok(await patient.call('POST', 'procedure/bodyweight', body), 201).id
-  }
+  const weigh = (carePlanId: string, weight?: number): Promise<string> =>
+    newWeight(patient, carePlanId, weight)
 
   const subscribed = async (...asked: Parameters<typeof subscribe>) => {
     const subscription = await subscribe(...asked)

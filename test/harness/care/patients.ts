@@ -33,6 +33,11 @@ export const newPlan = async (patient: Patient, more: object = {}): Promise<stri
 export const newGoal = async (patient: Patient, planId: string, more: object = {}): Promise<string> =>
   ok(await patient.call('POST', `careplan/${planId}/goal`, { name: 'Walk', ...more }), 201).id
 
+export const newWeight = async (patient: Patient, carePlanId: string, weight = 70): Promise<string> => {
+  const body = { carePlanId, weight, weightUnit: 'kg', timestamp: '2026-03-01T08:30:00Z' }
+  return ok(await patient.call('POST', 'procedure/bodyweight', body), 201).id
+}
+
 export const newTask = async (
   patient: Patient,
   planId: string,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setPlanRole } from '../../../records/ehrs/rights/roles.ts'
-import { letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { letIn, newPatient, newPlan, newWeight, type Patient } from '../../harness/care/patients.ts'
 import { classesOf } from '../../harness/clients/class-client.ts'
 import { type EventSource, eventSource } from '../../harness/clients/event-source.ts'
 import { ok, refused } from '../../harness/clients/path-client.ts'
@@ -31,10 +31,8 @@ describe('the changes of an EHR', () => {
     open.push(source)
     return source
   }
-  const weigh = async (carePlanId: string, weight = 70): Promise<string> => {
-    const body = { carePlanId, weight, weightUnit: 'kg', timestamp: '2026-03-01T08:30:00Z' }
-    return ok(await patient.call('POST', 'procedure/bodyweight', body), 201).id
-  }
+  const weigh = (carePlanId: string, weight?: number): Promise<string> =>
+    newWeight(patient, carePlanId, weight)
   const dataOf = async (source: EventSource) => {
     const { name, data } = await source.next()
     assert.equal(name, 'change')

@@ -32,6 +32,14 @@ describe('a service that has its place', function suite() {
     return request({ hostname, port, path: '/1/login', method: 'POST', headers })
   }
 
+  /** What systemd and a terminal do: the engine, a process of the same group, is signalled first. */
+  function signalGroup(): void {
+    const { pid = 0 } = service.child
+    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+    assert.ok(children.length > 0)
+    for (const one of [...children.map(Number), pid]) process.kill(one, 'SIGTERM')
+  }
+
   it('limits the logins of an address, on the route and in the function together', async () => {
     const send = clientOf(service)
     const account = { username: 'nobody', password: 'wrong' }
@@ -85,7 +93,7 @@ describe('a service that has its place', function suite() {
     await new Promise((resolve) => slow.write(body.slice(0, 5), resolve))
     // The service has read it when it has answered what came later.
     assert.equal((await fetch(`${service.url}/health/live`)).status, 200)
-    service.child.kill('SIGTERM')
+    signalGroup()
     await until(() =>
       fetch(`${service.url}/health/live`).then(
         () => false,
@@ -95,6 +103,7 @@ describe('a service that has its place', function suite() {
     slow.end(body.slice(5))
     assert.equal(await answer, 403)
     assert.equal(await service.ended, 0)
+    assert.doesNotMatch(service.output(), /"level":"(error|fatal)"|has stopped/)
     assert.equal(await holders(DATA_DIR), '')
   })
 

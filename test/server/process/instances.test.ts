@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
-import { newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
+import { newPatient, newPlan, newWeight, type Patient } from '../../harness/care/patients.ts'
 import { eventSource } from '../../harness/clients/event-source.ts'
 import { subscribe } from '../../harness/clients/live-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
@@ -100,5 +100,22 @@ describe('two instances on one database', function suite() {
     const entries = await all.toArray()
     assert.equal(new Set(entries.map(({ _id }) => String(_id).split('-')[0])).size, 2)
     assert.equal((await verifyAudit(service.db, config.auditKey)).broken, null)
+  })
+
+  it('one that is stopped has all in the audit that those heard who followed it', async () => {
+    const since = new Date()
+    const source = await eventSource(patient, `/ehr/${patient.ehrId}/changes`, { url: other.url })
+    const { next } = await subscribe(nurse, 'BodyWeight', (query) => query, other.url)
+    const written = [await newWeight(patient, planId), await newWeight(patient, planId)]
+    for (const id of written)
+      assert.deepEqual([(await source.next()).data.id, (await next())[1].id], [id, id])
+    other.child.kill('SIGTERM')
+    assert.equal(await other.ended, 0)
+    const about = { ehrId: patient.ehrId, type: 'BodyWeight', action: 'read', at: { $gte: since } }
+    for (const { mvUid: userId } of [patient, nurse]) {
+      const entries = service.db.collection('audit.entries').find({ ...about, userId })
+      const heard = (await entries.toArray()).flatMap(({ ids }) => ids)
+      assert.deepEqual(heard.sort(), [...written].sort())
+    }
   })
 })
