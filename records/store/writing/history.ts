@@ -101,10 +101,37 @@ export async function documentAt(db: Db, record: RecordKey, version: number): Pr
 }
 
 /** The ids of all changes of a record, in the order of its versions. */
-export const changesWithin = (record: RecordKey): { $gte: string; $lt: string } => ({
+const changesWithin = (record: RecordKey): { $gte: string; $lt: string } => ({
   $gte: startOf(record),
   $lt: endOf(record),
 })
+
+/**
+ * The changes of some records, by the records' ids, in the order of their versions. It is one command: one for each record
+ * would take longer than all that is done with them.
+ * @param most of each record
+ * @param fields of changes, beside their ids
+ */
+export async function changesOfEach<F extends keyof Change>(
+  db: Db,
+  records: readonly RecordKey[],
+  most: number,
+  fields: readonly F[],
+): Promise<Map<string, Pick<Change, F>[]>> {
+  const [first = [], ...others] = records.map((record) => [
+    { $match: { _id: changesWithin(record) } },
+    { $sort: { _id: 1 } },
+    { $limit: most },
+    { $project: Object.fromEntries(fields.map((field) => [field, 1])) },
+  ])
+  const all = changesOf(db)
+  const more = others.map((pipeline) => ({ $unionWith: { coll: all.collectionName, pipeline } }))
+  const found = new Map<string, Pick<Change, F>[]>(records.map(({ id }) => [id, []]))
+  if (records.length > 0)
+    for await (const change of all.aggregate<Pick<Change, F | '_id'>>([...first, ...more]))
+      found.get(change._id.split('/').at(-3) as string)?.push(change)
+  return found
+}
 
 /** Forgets the changes of a record that is gone for good. */
 export async function forgetChanges(db: Db, record: RecordKey, session: ClientSession): Promise<void> {

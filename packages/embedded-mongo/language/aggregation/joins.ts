@@ -161,8 +161,11 @@ export const unionWith = (body: unknown, environment: Environment, run: RunPipel
   if (given.coll === undefined) fail(115, '$unionWith without a collection is not supported by this engine')
   const others = foreignOf(given.coll, environment, '$unionWith')
   const stage = run(given.pipeline ?? [], environment, '$unionWith')
+  // What its first stage leaves out need not be looked at.
+  const [first] = (given.pipeline ?? []) as Document[]
+  const filter: Document = first?.$match ?? {}
   return function* (input) {
     yield* input
-    yield* stage(others.find({}))
+    yield* stage(others.find(filter))
   }
 }

@@ -7,12 +7,11 @@ import { ARCHETYPES_INDEX, Composition, FACTS_INDEX } from '../../composition-re
 import { objectOf } from '../../compositions/compositions.ts'
 import { factsOfRange, type Range } from '../../compositions/facts.ts'
 import type { RmObject } from '../../rm/canonical.ts'
-import type { Document } from '../evaluation/forest.ts'
 import { START } from '../fact-filter.ts'
 import { demands, type Filter, retold } from '../filters.ts'
 import { QUERY_MS } from '../pace.ts'
 import type { Plan } from '../planner.ts'
-import { versionsOf } from './versions.ts'
+import { type Found, foundIn } from './versions.ts'
 
 /** How compositions are found: by which index, and what must be true of them. */
 export interface Search {
@@ -87,31 +86,12 @@ export function countOf(db: Db, { index, filter }: Search): Promise<number> {
 const objectIn = ({ _id: id, version, json }: ParseDocument): RmObject | undefined =>
   objectOf({ id, version, json: json as string })
 
-/** What is found of an EHR, to be looked at when it is its turn. */
-export interface Found {
-  ehrId: string
-  documents(): Document[] | Promise<Document[]>
-}
+/** What of records is asked for. */
+export const compositionsIn = (db: Db, plan: Plan, of: readonly ParseDocument[]): AsyncGenerator<Found[]> =>
+  foundIn(db, plan, { collection: Composition.collection, of, objectOf: objectIn })
 
 export async function* compositions(db: Db, plan: Plan, search: Search): AsyncGenerator<Found[]> {
-  for await (const batch of records(db, search))
-    yield batch.map((record) => ({
-      ehrId: String(record.ehrId),
-      documents: () => documentsIn(db, plan, record),
-    }))
-}
-
-/** What of a record is asked for: its latest version, or all. */
-export function documentsIn(
-  db: Db,
-  { versions, audited }: Plan,
-  record: ParseDocument,
-): Document[] | Promise<Document[]> {
-  const { collection } = Composition
-  if (audited)
-    return versionsOf(db, { collection, ehrId: String(record.ehrId), now: record }, versions, objectIn)
-  const object = objectIn(record)
-  return object ? [{ record: record._id, object, latest: true }] : []
+  for await (const batch of records(db, search)) yield* compositionsIn(db, plan, batch)
 }
 
 /** What is held of one EHR at once, as the length of its compositions' text. */

@@ -12,7 +12,7 @@ import type { Document } from '../evaluation/forest.ts'
 import type { Filter } from '../filters.ts'
 import { QUERY_MS } from '../pace.ts'
 import type { Plan } from '../planner.ts'
-import { versionsOf } from './versions.ts'
+import { foundIn, type ObjectOf } from './versions.ts'
 
 /** An EHR as queries see it, and the versions of its status that are asked for. */
 export interface EhrRead {
@@ -86,24 +86,43 @@ export class EhrsRead {
     const records = await documentsOf({ db: this.#db }, EhrStatus.collection)
       .find({ ehrId: { $in: found.map(({ _id }) => _id) } }, { maxTimeMS: QUERY_MS })
       .toArray()
-    const statuses = new Map(records.map((record) => [record.ehrId, record]))
-    return Promise.all(found.map((ehr) => this.#ehrRead(ehr, statuses.get(ehr._id))))
+    const known = new Map(records.map((record) => [record.ehrId, record]))
+    const unreplaced = ({ _id: id, ...ehr }: ParseDocument): ParseDocument => ({
+      ...ehr,
+      _id: statusIdOf(id),
+      ehrId: id,
+      version: 1,
+      json: undefined,
+    })
+    const statuses = found.map((ehr) => known.get(ehr._id) ?? unreplaced(ehr))
+    const subjects = new Map(found.map(({ _id, subjectId }) => [_id, String(subjectId)]))
+    const objectOf = (version: ParseDocument) => this.#statusIn(version, subjects)
+    const versions = await this.#versionsOf(statuses, objectOf)
+    return found.map(({ _id: id, _created_at }, i) => ({
+      id,
+      object: ehrObject(id, _created_at, objectOf(statuses[i] as ParseDocument)),
+      statuses: versions.get(id) ?? [],
+    }))
   }
 
-  async #ehrRead(ehr: ParseDocument, record: ParseDocument | undefined): Promise<EhrRead> {
-    const { _id: id, _created_at, subjectId } = ehr
-    const now = record ?? { ...ehr, _id: statusIdOf(id), version: 1, json: undefined }
-    const unnamed = this.#unnamed?.has(id) ?? false
-    const of = (version: ParseDocument) => {
-      const object = version.json === undefined ? usualStatus(String(subjectId)) : statusIn(version)
-      return statusInResponse(object, { id: now._id, version: version.version, unnamed })
-    }
-    const { versions, audited } = this.#plan
-    const status = of(now)
-    const statuses = audited
-      ? await versionsOf(this.#db, { collection: EhrStatus.collection, ehrId: id, now }, versions, of)
-      : [{ record: now._id, object: status, latest: true }]
-    return { id, object: ehrObject(id, _created_at, status), statuses: this.#plan.statuses ? statuses : [] }
+  #statusIn(record: ParseDocument, subjects: ReadonlyMap<unknown, string>): RmObject {
+    const { _id: id, version } = record
+    const ehrId = String(record.ehrId)
+    const object = record.json === undefined ? usualStatus(subjects.get(ehrId) ?? '') : statusIn(record)
+    return statusInResponse(object, { id, version, unnamed: this.#unnamed?.has(ehrId) ?? false })
+  }
+
+  /** Those that are asked for, by their EHRs. */
+  async #versionsOf(of: readonly ParseDocument[], objectOf: ObjectOf): Promise<Map<string, Document[]>> {
+    const asked = new Map<string, Document[]>()
+    if (!this.#plan.statuses) return asked
+    for await (const some of foundIn(this.#db, this.#plan, {
+      collection: EhrStatus.collection,
+      of,
+      objectOf,
+    }))
+      for (const { ehrId, documents } of some) asked.set(ehrId, documents())
+    return asked
   }
 }
 

@@ -4,9 +4,10 @@ import type { Caller } from '../../../store/documents/caller.ts'
 import type { ParseDocument } from '../../../store/documents/parse-format.ts'
 import { type Forest, forestOf } from '../evaluation/forest.ts'
 import type { Plan } from '../planner.ts'
-import { compositions, documentsIn, type Found, records, requireRoom, searchOf } from './compositions.ts'
+import { compositions, compositionsIn, records, requireRoom, searchOf } from './compositions.ts'
 import { bareEhr, type EhrRead, EhrsRead } from './ehrs-read.ts'
 import { measured, measuredByEhr } from './measured.ts'
+import type { Found } from './versions.ts'
 
 /** For whom what is read. */
 export interface Reading {
@@ -55,7 +56,7 @@ async function* singles(
     for (const { ehrId, documents } of batch) {
       const object = known ? known.get(ehrId)?.object : bareEhr(ehrId)
       if (object === undefined) continue
-      for (const document of await documents()) yield forestOf(object, ehrId, [document])
+      for (const document of documents()) yield forestOf(object, ehrId, [document])
     }
   }
 }
@@ -71,7 +72,8 @@ async function* wholeEhrs(reading: Reading, batch: readonly EhrRead[]): AsyncGen
   for (const { id, object, statuses } of batch) {
     const documents = [...statuses, ...(ofMeasurements.get(id) ?? [])]
     if (!next.done && next.value.ehrId === id) {
-      for (const record of next.value.records) documents.push(...(await documentsIn(db, plan, record)))
+      for await (const some of compositionsIn(db, plan, next.value.records))
+        documents.push(...some.flatMap((one) => one.documents()))
       next = await groups.next()
     }
     yield forestOf(object, id, documents)

@@ -13,8 +13,8 @@ import { START } from '../fact-filter.ts'
 import { demands, type Filter, retold } from '../filters.ts'
 import { QUERY_MS } from '../pace.ts'
 import type { Plan } from '../planner.ts'
-import { areMany, type Found, MOST_COUNTED } from './compositions.ts'
-import { versionsOf } from './versions.ts'
+import { areMany, MOST_COUNTED } from './compositions.ts'
+import { type Found, foundIn } from './versions.ts'
 
 /** Measurements that are read at once. */
 const BATCH = 200
@@ -100,15 +100,16 @@ export async function* measured(reading: Measured, ehrIds: Ids): AsyncGenerator<
   const { db, plan } = reading
   for (const search of searchesOf(reading, ehrIds)) {
     const found = foundBy(db, search)
-    let batch: Found[] = []
+    const { kind } = search
+    const objectOf = (version: ParseDocument) => compositionOf(kind, version)
+    let of: ParseDocument[] = []
     try {
       for await (const record of found) {
-        const documents = () => documentsIn(db, plan, search.kind, record)
-        if (batch.push({ ehrId: String(record.ehrId), documents }) < BATCH) continue
-        yield batch
-        batch = []
+        if (of.push(record) < BATCH) continue
+        yield* foundIn(db, plan, { collection: kind.collection, of, objectOf })
+        of = []
       }
-      if (batch.length > 0) yield batch
+      yield* foundIn(db, plan, { collection: kind.collection, of, objectOf })
     } finally {
       await found.close()
     }
@@ -124,7 +125,7 @@ export async function measuredByEhr(...args: Parameters<typeof measured>): Promi
   let count = 0
   for await (const batch of measured(...args))
     for (const one of batch) {
-      const documents = await one.documents()
+      const documents = one.documents()
       count += documents.length
       if (count > MOST_HELD)
         throw new ServiceError('DeadlineExceeded', {
@@ -136,16 +137,4 @@ export async function measuredByEhr(...args: Parameters<typeof measured>): Promi
       else held.set(one.ehrId, documents)
     }
   return held
-}
-
-async function documentsIn(
-  db: Db,
-  { versions, audited }: Plan,
-  kind: MeasurementKind,
-  now: ParseDocument,
-): Promise<Document[]> {
-  const { collection } = kind
-  const of = (version: ParseDocument) => compositionOf(kind, version)
-  if (audited) return versionsOf(db, { collection, ehrId: String(now.ehrId), now }, versions, of)
-  return [{ record: now._id, object: of(now), latest: true }]
 }

@@ -1,35 +1,85 @@
 import type { Db } from 'mongodb'
 import type { ParseDocument } from '../../../store/documents/parse-format.ts'
-import { type Change, changesOf, changesWithin } from '../../../store/writing/history.ts'
+import { type Change, changesOfEach } from '../../../store/writing/history.ts'
 import { SYSTEM_ID, versionUid } from '../../composition-record.ts'
 import type { RmObject } from '../../rm/canonical.ts'
 import type { Document } from '../evaluation/forest.ts'
-
-/** A record with all of its versions. */
-interface Versioned {
-  collection: string
-  ehrId: string
-  /** As it is now. */
-  now: ParseDocument
-}
+import type { Plan } from '../planner.ts'
 
 /** What an object of the model is made of in one version of a record. */
 export type ObjectOf = (version: ParseDocument) => RmObject | undefined
 
-/** The latest version, or all of them, each within its ORIGINAL_VERSION. */
-export async function versionsOf(
+/** What is found of an EHR, to be looked at when it is its turn. */
+export interface Found {
+  ehrId: string
+  documents(): Document[]
+}
+
+/** Records of a collection, as they are now. */
+interface Records {
+  collection: string
+  of: readonly ParseDocument[]
+  objectOf: ObjectOf
+}
+
+const ehrIdOf = ({ ehrId }: ParseDocument): string => String(ehrId)
+
+/** Of some records the latest version, or all of them: where they are asked for each within its ORIGINAL_VERSION. */
+export async function* foundIn(
   db: Db,
-  record: Versioned,
-  which: 'latest' | 'all',
-  objectOf: ObjectOf,
-): Promise<Document[]> {
-  const { now, ehrId, collection } = record
-  const range = changesWithin({ collection, id: now._id, ehrId })
-  const changes = await changesOf(db).find({ _id: range }).sort({ _id: 1 }).limit(MOST_VERSIONS).toArray()
+  { versions, audited }: Pick<Plan, 'versions' | 'audited'>,
+  { collection, of, objectOf }: Records,
+): AsyncGenerator<Found[]> {
+  if (!audited) {
+    yield of.map((now) => ({
+      ehrId: ehrIdOf(now),
+      documents: () => {
+        const object = objectOf(now)
+        return object ? [{ record: now._id, object, latest: true }] : []
+      },
+    }))
+    return
+  }
+  for (const some of versions === 'all' ? inSteps(of) : [of]) {
+    const keys = some.map((now) => ({ collection, id: now._id, ehrId: ehrIdOf(now) }))
+    const fields = [
+      'version',
+      'at',
+      'userId',
+      'action',
+      ...(versions === 'all' ? ['before' as const] : []),
+    ] as const
+    const changes = await changesOfEach(db, keys, MOST_VERSIONS, fields)
+    yield some.map((now) => ({
+      ehrId: ehrIdOf(now),
+      documents: () => versionsIn(now, changes.get(now._id) ?? [], objectOf),
+    }))
+  }
+}
+
+/** Versions that are read at once; one record's are always. */
+const STEP = 200
+
+function inSteps(records: readonly ParseDocument[]): ParseDocument[][] {
+  const steps: ParseDocument[][] = []
+  let room = 0
+  for (const record of records) {
+    if (record.version > room) {
+      steps.push([])
+      room = STEP
+    }
+    steps.at(-1)?.push(record)
+    room -= record.version
+  }
+  return steps
+}
+
+type Made = Pick<Change, 'version' | 'at' | 'userId' | 'action'> & Partial<Pick<Change, 'before'>>
+
+function versionsIn(now: ParseDocument, changes: readonly Made[], objectOf: ObjectOf): Document[] {
   const made = new Map(changes.map((change) => [change.version, change]))
   const former = changes.flatMap(({ before }) => before ?? [])
-  const wanted = which === 'all' ? [...former, now] : [now]
-  return wanted.map((version) => ({
+  return [...former, now].map((version) => ({
     record: now._id,
     object: objectOf(version),
     latest: version === now,
@@ -56,7 +106,7 @@ const CHANGE_TYPES = {
   delete: coded('deleted', '523'),
 }
 
-function originalVersion(document: ParseDocument, made: Change | undefined): RmObject {
+function originalVersion(document: ParseDocument, made: Made | undefined): RmObject {
   const { _id: id, version, _updated_at } = document
   const action = made?.action ?? (version === 1 ? 'create' : 'update')
   const uid = (of: number) => ({ _type: 'OBJECT_VERSION_ID', value: versionUid({ id, version: of }) })
