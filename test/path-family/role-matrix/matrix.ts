@@ -43,6 +43,10 @@ const happensOnce = ({ method, path }: Operation): boolean =>
 /** Below /med there is what there is below /ehr. */
 const isTwin = ({ id }: Operation): boolean => id.includes('Medical')
 
+/** What is ruled, and done, like one before it, which everybody has been asked for. */
+const isRuledLikeAnother = ({ method, access }: Operation, before: readonly Operation[]): boolean =>
+  before.some((other) => other.access === access && (other.method === 'get') === (method === 'get'))
+
 /** Nothing has been removed that could be restored. */
 const restoring = ({ id }: Operation, verdict: Verdict): Verdict =>
   id === 'restoreEhr' && verdict === 'done' ? 404 : verdict
@@ -124,8 +128,11 @@ function matrix<Name>(
     return own === undefined ? id : encodeURIComponent(String(body[own]))
   }
 
-  for (const operation of chosen) {
-    const asking = isTwin(operation) ? oneOfEach(callers, (name) => expected(name, operation)) : callers
+  for (const [i, operation] of chosen.entries()) {
+    const asking =
+      isTwin(operation) || isRuledLikeAnother(operation, chosen.slice(0, i))
+        ? oneOfEach(callers, (name) => expected(name, operation))
+        : callers
     const isRefused = (name: Name) => expected(name, operation) !== 'done'
     it(`${operation.method.toUpperCase()} ${operation.path}`, async () => {
       // They change nothing.

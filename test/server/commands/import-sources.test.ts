@@ -161,7 +161,7 @@ describe('npm run import, of what other programs wrote,', function () {
     assert.equal(ok(await place.call('GET', 'adversereaction/penicillin')).criticality, 'low')
   })
 
-  for (const person of ['erminia', 'ammie'])
+  for (const person of ['erminia', 'ammie'].slice(0, sized(1, 2)))
     it(`stores the bundle of ${person}: as many as an independent count finds`, async function () {
       const bundle = corpus<{ entry: { resource: Record<string, never> }[] }>(
         this,

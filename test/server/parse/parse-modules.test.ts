@@ -9,7 +9,7 @@ const asUrl = (script: string) => `data:text/javascript,${encodeURIComponent(scr
 const slow = asUrl(`
   export async function load(url, context, next) {
     const isLate = url.includes('/parse-server/lib/') && !url.endsWith('/batch.js')
-    if (isLate) await new Promise((done) => setTimeout(done, 500))
+    if (isLate) await new Promise((done) => setTimeout(done, 150))
     return next(url, context)
   }`)
 

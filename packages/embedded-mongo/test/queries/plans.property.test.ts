@@ -6,7 +6,7 @@ import { documents, indexes, type Query, query, type Write, write } from './arbi
 
 const { EJSON } = BSON
 const seed = Number(process.env.SEED ?? 20240229)
-const runs = process.env.TEST_SIZE ? 50 : 3
+const runs = process.env.TEST_SIZE ? 50 : 2
 const queriesPerRound = 50
 const exact = { promoteValues: false } as const
 
