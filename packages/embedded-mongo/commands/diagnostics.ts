@@ -5,7 +5,7 @@ import { fail } from '../values/errors.ts'
 import { LARGEST_DOCUMENT, toNumber } from '../values/values.ts'
 import type { Command, Context } from './context.ts'
 
-const VERSION = '7.0.0'
+export const VERSION = '7.0.0'
 
 /** As the primary of a replica set of one: a driver repeats only writes that it sends to a replica set. */
 const hello: Command = {

@@ -18,7 +18,7 @@ import { integer, toBigInt } from '../values/numbers.ts'
 import { Pace } from '../values/steps.ts'
 import { encode, isNullish, isObject, truthy } from '../values/values.ts'
 import type { Request } from './messages.ts'
-import { checkApi, checkTransaction, checkTypes, concernError } from './options.ts'
+import { checkApi, checkTransaction, checkTypes, underConcern } from './options.ts'
 
 const commands: Record<string, Command> = {
   ...diagnostics,
@@ -50,6 +50,7 @@ export class Dispatcher {
   readonly #engine: Engine
   /** Retryable writes under way, by their sessions: one that is sent again meanwhile waits for the first. */
   readonly #underWay = new Map<string, Promise<unknown>>()
+  #time = Timestamp.fromBits(0, 0)
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -62,7 +63,7 @@ export class Dispatcher {
       const reply = await this.#run(request, connectionId)
       return Buffer.isBuffer(reply)
         ? reply
-        : encode({ ...reply, ...concernError(request), ok: new Double(reply.ok) })
+        : encode({ ...underConcern(reply, request), ok: new Double(reply.ok) })
     } catch (error) {
       const fault = asCommandError(error)
       if (fault.code === 1) process.stderr.write(`embedded-mongo: ${(error as Error).stack}\n`)
@@ -88,8 +89,19 @@ export class Dispatcher {
       : command.run(context)
   }
 
+  /** The time of the replica set that it says it is: later with each command. */
+  #tick(): Timestamp {
+    const now = new Timestamp({ t: Math.floor(Date.now() / 1000), i: 1 })
+    this.#time = now.greaterThan(this.#time) ? now : Timestamp.fromBits(this.#time.low + 1, this.#time.high)
+    return this.#time
+  }
+
   #context(request: Document, connectionId: number): Context {
-    const variables = { ...moment(), ...(isObject(request.let) && constants(request.let)) }
+    const variables = {
+      NOW: new Date(),
+      CLUSTER_TIME: this.#tick(),
+      ...(isObject(request.let) && constants(request.let)),
+    }
     const command: Document = { ...request, let: variables }
     // An empty collation is that of the collection.
     if (isObject(request.collation) && Object.keys(request.collation).length === 0) delete command.collation
@@ -164,12 +176,6 @@ export class Dispatcher {
       throw error
     }
   }
-}
-
-/** What a command takes for now, in all that it does. */
-const moment = (): Document => {
-  const now = Date.now()
-  return { NOW: new Date(now), CLUSTER_TIME: new Timestamp({ t: Math.floor(now / 1000), i: 1 }) }
 }
 
 /** `let` variables are expressions that know no document. */

@@ -1,5 +1,5 @@
 /** The types of the options that several commands have, and the concerns of all of them. */
-import type { Document } from 'bson'
+import type { Document, Timestamp } from 'bson'
 import { isDecimal, roundDecimal } from '../language/expressions/arithmetic.ts'
 import { fail } from '../values/errors.ts'
 import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/values.ts'
@@ -62,6 +62,8 @@ const types: Record<string, { check: Check; null?: 'refused' }> = {
   hint: { check: hint, null: 'refused' },
 }
 
+const typed = Object.entries(types)
+
 /** Commands that write nothing take no write concern, those that keep state only the weakest read concern. */
 const withoutWrites = /^(count|distinct|killCursors|\w*Sessions?)$/
 const withoutReads = /^(killCursors|\w*Sessions?)$/
@@ -107,7 +109,7 @@ const levels = ['local', 'available', 'majority', 'linearizable', 'snapshot']
 
 /** @throws 14 for an option of a wrong type, 2 and 9 for a value that is none, 40415 for an unknown part of a concern */
 export const checkTypes = (name: string, request: Document): void => {
-  for (const [option, { check, null: nullIs }] of Object.entries(types)) {
+  for (const [option, { check, null: nullIs }] of typed) {
     const value = request[option]
     if (value !== undefined && (value !== null || nullIs)) check(value, `${name}.${option}`)
   }
@@ -143,6 +145,8 @@ const checkReadConcern = (name: string, given: unknown): void => {
   for (const time of ['afterClusterTime', 'atClusterTime'])
     if (time in concern && bsonType(concern[time]) !== 'Timestamp')
       wrongType(`readConcern.${time}`, 'timestamp')
+  if ((concern.afterClusterTime as Timestamp | undefined)?.isZero())
+    fail(72, 'readConcern.afterClusterTime cannot be a null timestamp')
   if ('atClusterTime' in concern && level !== 'snapshot')
     fail(72, 'readConcern.atClusterTime needs the level snapshot')
   checkProvenance(concern.provenance)
@@ -162,17 +166,17 @@ const checkWriteConcern = (given: unknown): void => {
   checkProvenance(concern.provenance)
 }
 
-/** What is said of a write that more members should acknowledge than there are: of one. */
-export const concernError = ({ writeConcern }: Document): Document | undefined =>
-  isNumeric(writeConcern?.w) && membersOf(writeConcern.w) > 1
-    ? {
-        writeConcernError: {
-          code: 100,
-          codeName: 'UnsatisfiableWriteConcern',
-          errmsg: 'Not enough data-bearing nodes',
-        },
-      }
-    : undefined
+/** An answer to who wants no acknowledgement, or that of more members than there are, which is one. */
+export const underConcern = (reply: Document, { writeConcern }: Document): Document => {
+  if (!isNumeric(writeConcern?.w)) return reply
+  const members = membersOf(writeConcern.w)
+  const { writeErrors: _, ...unacknowledged } = reply
+  if (members === 0) return unacknowledged
+  const code = { code: 100, codeName: 'UnsatisfiableWriteConcern' }
+  return members === 1
+    ? reply
+    : { ...reply, writeConcernError: { ...code, errmsg: 'Not enough data-bearing nodes' } }
+}
 
 const membersOf = (w: unknown): number => Math.trunc(toNumber(isDecimal(w) ? roundDecimal(w, 0, 'even') : w))
 

@@ -1,5 +1,7 @@
 /** explain: the plan of a command, and what running it looks at. */
+import { createHash } from 'node:crypto'
 import type { Document } from 'bson'
+import { typeName } from '../../language/expressions/operators/operands.ts'
 import { coveredRows, coverOf } from '../../storage/queries/covered.ts'
 import type { Plan } from '../../storage/queries/planner.ts'
 import { type Examined, find, prepare, type Query } from '../../storage/queries/query.ts'
@@ -9,6 +11,7 @@ import { headOf, type Run } from '../../values/raw.ts'
 import { eachItem, type Step } from '../../values/steps.ts'
 import { isObject } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
+import { VERSION } from '../diagnostics.ts'
 import { splitPipeline } from './pipeline-head.ts'
 import { rowsOf } from './reads.ts'
 
@@ -49,6 +52,29 @@ const scanStage = ({ index, reverse, branches, merged }: Plan, isCovered = false
   return { stage, inputStage: merged ? { stage: 'SORT_MERGE', inputStage: scan } : scan }
 }
 
+/** A value's names, without what they have: the same for all queries that differ in their constants only. */
+const shapeOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(shapeOf)
+  if (!isObject(value)) return typeName(value)
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)]))
+}
+
+/** What every explanation tells beside the plan. */
+const about = ({ engine: { address }, db }: Context, command: Document, query: Document): Document => {
+  const [host, port] = address.split(':')
+  const { lsid: _lsid, let: _let, ...shown } = command
+  return {
+    explainVersion: '1',
+    command: { ...shown, $db: db },
+    serverInfo: { host, port: Number(port), version: VERSION },
+    serverParameters: {},
+    queryShapeHash: createHash('sha256')
+      .update(JSON.stringify(shapeOf(query)))
+      .digest('hex')
+      .toUpperCase(),
+  }
+}
+
 /** Plans the query and, unless only the plan is wanted, runs it to count what it looks at. */
 export const explainCommand = async (
   context: Context,
@@ -57,8 +83,10 @@ export const explainCommand = async (
   verbosity: unknown,
 ): Promise<Document> => {
   const { ns, collection } = target({ ...context, command: inner }, name)
-  if (!collection) return { queryPlanner: { namespace: ns, winningPlan: { stage: 'EOF' } }, ok: 1 }
-  const query = { ...explained(inner, name), pace: context.pace }
+  const of = explained(inner, name)
+  const told = about(context, inner, { filter: of.filter, sort: of.sort })
+  if (!collection) return { queryPlanner: { namespace: ns, winningPlan: { stage: 'EOF' } }, ...told, ok: 1 }
+  const query = { ...of, pace: context.pace }
   const prepared = prepare(collection, query)
   const reader = name === 'find' ? coverOf(prepared.plan, inner.projection) : undefined
   const scan = scanStage(prepared.plan, reader !== undefined)
@@ -66,7 +94,7 @@ export const explainCommand = async (
     ? scan
     : { stage: 'SORT', sortPattern: query.sort, inputStage: scan }
   const queryPlanner = { namespace: ns, parsedQuery: query.filter, winningPlan, rejectedPlans: [] }
-  if (verbosity === 'queryPlanner') return { queryPlanner, ok: 1 }
+  if (verbosity === 'queryPlanner') return { queryPlanner, ...told, ok: 1 }
   const examined: Examined = { keys: 0, documents: 0 }
   let nReturned = 0
   const rowOf = rowsOf(prepared, undefined)
@@ -81,5 +109,5 @@ export const explainCommand = async (
     totalKeysExamined: examined.keys,
     totalDocsExamined: examined.documents,
   }
-  return { queryPlanner, executionStats, ok: 1 }
+  return { queryPlanner, executionStats, ...told, ok: 1 }
 }

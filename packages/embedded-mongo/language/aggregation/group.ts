@@ -29,6 +29,8 @@ export const group = (body: unknown, environment: Environment): Stage => {
   const compile = compilerFor(environment)
   checkId(body._id)
   const id = compile(body._id)
+  // A constant stays what it is.
+  const isConstant = bsonType(body._id) !== undefined
   const outputs = Object.entries(fields(body)).filter(([name]) => name !== '_id')
   const gathered = outputs.map(([name, spec]) => field(name, spec, compile, collation))
   return function* (input) {
@@ -46,7 +48,7 @@ export const group = (body: unknown, environment: Environment): Stage => {
     }
     for (const { id, kept } of groups.values()) {
       if (pace.due()) yield PAUSE
-      yield groupDocument(id, gathered, kept)
+      yield groupDocument(isConstant ? id : shownId(id), gathered, kept)
     }
   }
 }
@@ -60,7 +62,7 @@ const checkId = (id: unknown): void => {
 }
 
 const groupDocument = (id: unknown, gathered: Field[], kept: Accumulator[]): Step<Document> => {
-  const document: Document = { _id: bsonType(id) === 'Code' ? String((id as Code).code) : shown(id) }
+  const document: Document = { _id: id }
   for (const [i, { name, wraps }] of gathered.entries()) {
     const value = kept[i]?.value
     put(document, name, !wraps ? value : Array.isArray(value) ? value.map(shown) : shown(value))
@@ -69,10 +71,17 @@ const groupDocument = (id: unknown, gathered: Field[], kept: Accumulator[]): Ste
 }
 
 /** MongoDB gives MinKey and MaxKey out of a group in a document of their own. */
-const shown = (value: unknown): unknown =>
-  /^M(in|ax)Key$/.test(bsonType(value) ?? '') ? { '': value } : value
+const shown = (value: unknown): unknown => (isExtreme(value) ? { '': value } : value)
 
-const wrapping = ['$first', '$last', '$min', '$max', '$addToSet']
+/** As it does of an _id; and code as text. */
+const shownId = (id: unknown): unknown => (bsonType(id) === 'Code' ? String((id as Code).code) : shown(id))
+
+/** Whether it does so: for some accumulators with every value, for others with constants only. */
+const wraps = (operator: string, operand: unknown): boolean =>
+  ['$first', '$last', '$addToSet'].includes(operator) ||
+  (['$min', '$max'].includes(operator) && isExtreme(operand))
+
+const isExtreme = (value: unknown): boolean => /^M(in|ax)Key$/.test(bsonType(value) ?? '')
 
 const field = (name: string, spec: unknown, compile: Compile, collation?: Collation): Field => {
   if (name.includes('.')) fail(40235, `The field name '${name}' cannot contain '.'`)
@@ -92,7 +101,7 @@ const field = (name: string, spec: unknown, compile: Compile, collation?: Collat
     return fail(15952, `unknown group operator '${operator}'`)
   }
   const value = compile(operand)
-  return { name, wraps: wrapping.includes(operator), of: value, begin: () => make(collation) }
+  return { name, wraps: wraps(operator, operand), of: value, begin: () => make(collation) }
 }
 
 const counting = (name: string, operand: unknown): Field => {

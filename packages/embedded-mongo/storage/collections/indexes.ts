@@ -41,12 +41,14 @@ const options =
     ' ',
   )
 
+/** Those of text, geo, wildcard and other indexes. */
+const unsupported =
+  'weights default_language language_override textIndexVersion 2dsphereIndexVersion bits min max bucketSize wildcardProjection storageEngine'.split(
+    ' ',
+  )
+
 /** Checks a specification from createIndexes and completes it. @throws 67, 197, 2 */
 export const checkIndexSpec = (spec: Document): Document => {
-  for (const option of Object.keys(spec)) {
-    if (!options.includes(option))
-      fail(197, `The field '${option}' is not valid for an index specification. Specification: ${spec.name}`)
-  }
   const { key } = spec
   if (key === undefined) return fail(9, "The 'key' field is a required property of an index specification")
   if (!isObject(key)) return fail(14, "The field 'key' must be an object")
@@ -55,6 +57,11 @@ export const checkIndexSpec = (spec: Document): Document => {
   if (length > MOST_COMPONENTS)
     fail(13103, `too many components in an index key, the most is ${MOST_COMPONENTS}`)
   for (const [field, kind] of Object.entries(key)) checkIndexKey(field, kind)
+  for (const option of Object.keys(spec)) {
+    if (unsupported.includes(option)) fail(67, `index option ${option} is not supported by this engine`)
+    if (!options.includes(option))
+      fail(197, `The field '${option}' is not valid for an index specification. Specification: ${spec.name}`)
+  }
   checkName(spec)
   if (spec.sparse && spec.partialFilterExpression)
     fail(67, 'cannot mix "partialFilterExpression" and "sparse" options')

@@ -43,6 +43,12 @@ const group: Row[] = [
     [{ _id: null, n: { '': new MaxKey() } }],
   ],
   [[{ v: new Code('x') }], [{ $group: { _id: '$v' } }], [{ _id: 'x' }]],
+  [
+    [{ v: new MinKey() }],
+    [{ $group: { _id: new MinKey(), n: { $min: '$v' } } }],
+    [{ _id: new MinKey(), n: new MinKey() }],
+  ],
+  [[{}], [{ $group: { _id: null, n: { $min: new MinKey() } } }], [{ _id: null, n: { '': new MinKey() } }]],
   [[{}], [{ $group: { _id: null, n: { $sum: 1, x: 1 } } }], 40238],
   [[{}], [{ $group: { _id: null, n: {} } }], 40234],
   [[{}], [{ $group: { _id: null, n: { $sum: [1] } } }], 40237],

@@ -180,6 +180,14 @@ describe('commands', () => {
     assert.ok(Math.abs(found?.at.getHighBitsUnsigned() - Date.now() / 1000) < 60)
   })
 
+  it('the time of the cluster goes on with each command, NOW is one moment within one', async () => {
+    const time = async () =>
+      await things.aggregate([{ $project: { t: '$$CLUSTER_TIME', n: '$$NOW' } }]).toArray()
+    const [first, second] = [await time(), await time()]
+    assert.equal(new Set(first.map(({ t, n }) => `${t} ${n.getTime()}`)).size, 1)
+    assert.ok(second[0]?.t.greaterThan(first[0]?.t))
+  })
+
   it('a sort of more than 100 MB that may not use the disk is refused', async () => {
     const large = engine.db.collection('large')
     const text = 'x'.repeat(4_000_000)
