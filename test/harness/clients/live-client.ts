@@ -35,6 +35,11 @@ export const connecting = (more: object = {}) => ({
   ...more,
 })
 
+/** What the SDK keeps to itself. */
+interface Connected {
+  client: { close(): unknown; reconnectHandle: NodeJS.Timeout | undefined }
+}
+
 /** Subscribes as an SDK does it, and notes what it is told. */
 export async function subscribe(
   { sessionToken }: { sessionToken: string },
@@ -51,7 +56,12 @@ export async function subscribe(
     )
   const errors: string[] = []
   subscription.on('error', (error: unknown) => errors.push(String(error)))
-  const close = () => (Parse.LiveQuery as unknown as { close(): void }).close()
+  const { client } = subscription as unknown as Connected
+  // One that has lost its server goes on trying to reach it, closed or not.
+  const close = () => {
+    client.close()
+    clearTimeout(client.reconnectHandle)
+  }
   await subscription.subscribePromise
   let taken = 0
   const next = async () => {
