@@ -13,6 +13,8 @@ export interface Answering {
   subscribe(connection: Connection, requestId: number, message: Message): Promise<void>
   unsubscribe(connection: Connection, requestId: number): void
   closed(connection: Connection): void
+  /** Something went wrong that nobody was refused for. */
+  failed(fault: unknown): void
 }
 
 /** How long a connection may take to show whose it is. */
@@ -117,8 +119,13 @@ export class Connection {
         await this.#answering.subscribe(this, requestId, message)
       } else throw new Refusal(400, code.forbidden, 'There is no such op')
     } catch (error) {
-      this.refuse(error, requestId)
+      this.#fail(error, requestId)
     }
+  }
+
+  #fail(error: unknown, requestId?: number): void {
+    this.refuse(error, requestId)
+    if (!(error instanceof Refusal || error instanceof ServiceError)) this.#answering.failed(error)
   }
 
   async #connect(message: Message): Promise<void> {
@@ -127,7 +134,7 @@ export class Connection {
       this.#connected = true
       this.send({ op: 'connected' })
     } catch (error) {
-      this.refuse(error)
+      this.#fail(error)
       this.close(CLOSE.policy, faultOf(error).error)
     }
   }

@@ -101,6 +101,10 @@ export class LiveQueries implements Follower, Answering {
     if (subscription) this.#remove(subscription)
   }
 
+  failed(fault: unknown): void {
+    this.#parts.onFault(fault)
+  }
+
   closed(connection: Connection): void {
     for (const subscription of this.#connections.get(connection)?.values() ?? []) this.#remove(subscription)
     this.#connections.delete(connection)
@@ -216,7 +220,7 @@ export class LiveQueries implements Follower, Answering {
     const objects = await objectsOf(this.#parts.forms, happenings)
     // Most have nothing to do with most of those who listen.
     const readable = new Map<string, Happening[]>()
-    const telling = [...callers].map(async ([subscription, caller]) => {
+    const tell = async (subscription: Subscription, caller: Caller) => {
       const { query, connection, requestId, noted, sid } = subscription
       const ofSession = readable.get(sid) ?? happenings.filter((one) => isOfInterest(caller, one))
       readable.set(sid, ofSession)
@@ -240,7 +244,14 @@ export class LiveQueries implements Follower, Answering {
           ...{ op, requestId, object: formOf(object) },
           ...(original && { original: formOf(original) }),
         })
-    })
+    }
+    const telling = [...callers].map(([subscription, caller]) =>
+      tell(subscription, caller).catch((fault) => {
+        // Whoever has not heard all begins anew, and no others for their sake.
+        this.#parts.onFault(fault)
+        subscription.connection.close(CLOSE.tryAgain)
+      }),
+    )
     await Promise.all(telling)
   }
 

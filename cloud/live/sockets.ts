@@ -97,6 +97,7 @@ export class Sockets {
       connect: (...all) => queries.connect(...all),
       subscribe: (...all) => queries.subscribe(...all),
       unsubscribe: (...all) => queries.unsubscribe(...all),
+      failed: (fault) => queries.failed(fault),
       closed: (one) => {
         this.#connections.delete(one)
         queries.closed(one)

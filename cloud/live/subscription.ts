@@ -1,4 +1,5 @@
 import { compileFilter } from '@health-record-service/embedded-mongo/matcher'
+import Parse from 'parse/node'
 import { type ClassName, isClassName } from '../../records/kinds.ts'
 import type { Happening } from '../../records/live/happenings.ts'
 import { type Caller, isPermitted } from '../../records/store/documents/caller.ts'
@@ -38,21 +39,32 @@ const serves = servedClasses(false)
 export async function readLiveQuery(query: Record<string, unknown>, forms: ParseForms): Promise<LiveQuery> {
   const { className, where = {}, keys, fields, watch } = query
   if (!isClassName(className))
-    throw new Refusal(400, code.forbidden, noSuchClass(String(className).slice(0, 64)))
+    throw new Refusal(400, code.forbidden, noSuchClass(typeof className === 'string' ? className : ''))
   const read = readListQuery({ where, keys: keys ?? fields }, className, {
     serves,
     budget: { ...newBudget(), subqueries: 0 },
   })
   const conditions = read.where ?? {}
-  const plain = structuredClone(conditions)
   return {
     className,
     where: conditions,
-    matches: compileFilter(await forms.filterOf(className, plain)),
+    matches: await matcherOf(className, structuredClone(conditions), forms),
     keys: read.keys?.split(','),
     watch: watch === undefined ? undefined : fieldList(watch, 'watch')?.split(','),
   }
 }
+
+/** @throws Refusal for conditions in which values are of no type that they could have */
+async function matcherOf(className: ClassName, conditions: object, forms: ParseForms) {
+  try {
+    return compileFilter(await forms.filterOf(className, conditions))
+  } catch (error) {
+    const told = error instanceof Parse.Error ? error : { code: code.invalidQuery, message: NOT_COMPARED }
+    throw new Refusal(400, told.code, told.message)
+  }
+}
+
+const NOT_COMPARED = 'Objects cannot be compared with these conditions'
 
 /** Whether somebody may read a record as it was, or as it is. */
 export const isOfInterest = (caller: Caller, { before, after }: Happening): boolean =>

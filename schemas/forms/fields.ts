@@ -74,13 +74,19 @@ export const pathName = (fields: TProperties, name: string): string =>
 
 /** What gives values, or anything else, of fields the names that the path family has for them. */
 export function toPath(fields: TProperties): <V extends object>(values: V) => V {
-  const names = new Map(Object.keys(fields).map((name) => [name, pathName(fields, name)]))
-  const isRenamed = ([name]: [string, unknown]) => (names.get(name) ?? name) !== name
-  if (![...names].some(isRenamed)) return (values) => values
+  const renamed = Object.keys(fields).flatMap((name): [string, string][] => {
+    const inPath = pathName(fields, name)
+    return inPath === name ? [] : [[name, inPath]]
+  })
+  if (renamed.length === 0) return (values) => values
+  const own = new Map(renamed)
+  // A list asks for each of its rows.
   return <V extends object>(values: V) => {
-    const rest = Object.entries(values).filter((entry) => !isRenamed(entry))
-    const renamed = Object.entries(values).filter(isRenamed)
-    return Object.fromEntries([...rest, ...renamed.map(([name, value]) => [names.get(name), value])]) as V
+    const given = values as Record<string, unknown>
+    const named: Record<string, unknown> = {}
+    for (const name in given) if (!own.has(name)) named[name] = given[name]
+    for (const [name, inPath] of renamed) if (name in given) named[inPath] = given[name]
+    return named as V
   }
 }
 

@@ -12,7 +12,7 @@ const { values } = parseArgs({
     seconds: { type: 'string', default: '60' },
     requests: { type: 'string', default: 'Infinity' },
     seed: { type: 'string', default: new Date().toISOString().slice(0, 10).replaceAll('-', '') },
-    family: { type: 'string', default: 'both' },
+    family: { type: 'string', default: 'all' },
     lanes: { type: 'string', default: '4' },
     keep: { type: 'boolean', default: false },
     never: { type: 'boolean', default: false },
@@ -23,21 +23,23 @@ const { values } = parseArgs({
 const usage = `Usage: npm run fuzz [-- <options>]
 
 Tries a service of its own, as in production and on data of its own, with requests made of its OpenAPI document and of
-the classes: such as clients send, and such with something wrong. Ends with 1 when there are findings: a 5xx, no answer
+the classes, and with frames of live queries: such as clients send, and such with something wrong. Ends with 1 when there are findings: a 5xx, no answer
 within 5 s, a refusal that is no JSON, an error in the log, something shown or changed that belongs to somebody else. Ctrl-C ends
 it early, with its summary.
 
   --seconds N     how long at most (${values.seconds})
-  --requests N    how many requests at most (no limit)
+  --requests N    how many requests, or frames, at most (no limit)
   --seed S        what is asked: the same seed asks the same in the same order, with ids of its own (the day)
-  --family F      path, class or both (both)
+  --family F      path, class, live (the sockets of live queries) or all (all)
   --lanes N       how many requests at once (${values.lanes})
   --keep          with findings the service goes on, for their curl lines, until Ctrl-C
   --never         name the routes that never succeeded
   --help          this text
 `
 
-const families: Record<string, Family[]> = { path: ['path'], class: ['class'], both: ['path', 'class'] }
+const families: Record<string, Family[]> = {
+  ...{ path: ['path'], class: ['class'], live: [], all: ['path', 'class'] },
+}
 
 /** @throws RangeError for what is no number above 0 */
 function positive(name: 'seconds' | 'requests' | 'seed' | 'lanes'): number {
@@ -52,8 +54,10 @@ async function main(): Promise<void> {
   const plan = {
     ...{ seed: positive('seed'), seconds: positive('seconds'), requests: positive('requests') },
     ...{ lanes: positive('lanes'), families: families[values.family] ?? [] },
+    live: ['live', 'all'].includes(values.family),
   }
-  if (plan.families.length === 0) throw new RangeError('--family must be path, class or both')
+  if (!Object.hasOwn(families, values.family))
+    throw new RangeError('--family must be path, class, live or all')
   say(`seed ${plan.seed}; again: npm run fuzz -- --seed ${plan.seed} --family ${values.family}`)
   const admin = newAddress()
   const service = await startService(admin)

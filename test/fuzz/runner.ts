@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { connecting, nextFrame } from './generator/frames.ts'
 import { nextAsk } from './generator/next.ts'
 import type { Actor, Answer, Ask, Family } from './generator/world/ask.ts'
 import { OpenApi } from './generator/world/document.ts'
@@ -11,7 +12,8 @@ import { Tally } from './tally.ts'
 import { send } from './target/client.ts'
 import type { FuzzedService } from './target/fuzzed-service.ts'
 import { People } from './target/people.ts'
-import { belongings, plant, showsPlanted } from './target/victim.ts'
+import { FuzzedSocket, type Heard } from './target/socket.ts'
+import { belongings, plant, showsPlanted, tellsPlanted } from './target/victim.ts'
 
 export interface Plan {
   seed: number
@@ -19,6 +21,8 @@ export interface Plan {
   /** At most, of all families. */
   requests: number
   families: readonly Family[]
+  /** Whether sockets of live queries are tried, too. */
+  live: boolean
   lanes: number
 }
 
@@ -26,6 +30,16 @@ export interface Plan {
 const lifetime = 4_000
 /** How many requests are remembered for the log's lines, which come later. */
 const remembered = 200
+/** Frames that are sent on one socket. */
+const framesOfOne = 500
+/** How many are sent before the first is answered. */
+const bursts = [
+  [8, 1],
+  [3, 10],
+  [1, 60],
+] as const
+/** Sockets that say nothing, and for how long a service may let them. */
+const silent = { sockets: 1_000, ms: 8_000 }
 
 /** Tries a service with requests of all kinds; each lane asks one after the other what the seed tells it to. */
 export class Run {
@@ -52,7 +66,11 @@ export class Run {
       const first = worlds[0] as World
       const before = await belongings(first, this.#service.url)
       const end = performance.now() + this.#plan.seconds * 1000
-      await Promise.all(worlds.map((world) => this.#lane(world, end)))
+      const { families, live } = this.#plan
+      await Promise.all([
+        ...worlds.flatMap((world) => (families.length > 0 ? [this.#lane(world, end)] : [])),
+        ...(live ? [this.#sockets(worlds, end)] : []),
+      ])
       await sleep(500)
       await this.#compare(before, first)
     } finally {
@@ -126,6 +144,48 @@ export class Run {
       if (this.#over) return
       this.#findings.add({ kind: 'no answer', told: String(error), asks: [ask] })
     }
+  }
+
+  /** One socket after the other, on which somebody sends frames until it is closed. */
+  async #frames(world: World, end: number): Promise<void> {
+    const { random } = world
+    const isOver = () => this.#over || performance.now() >= end || this.#asks >= this.#plan.requests
+    while (!isOver()) {
+      const actor = random.pick<Actor>(['ann', 'ann', 'ben', 'admin', 'nobody'])
+      const socket = await FuzzedSocket.open(this.#service.url)
+      let frames: (string | Buffer)[] = [connecting(world, actor)]
+      for (let sent = 0; socket?.isOpen && sent < framesOfOne && !isOver(); sent += frames.length) {
+        this.#asks += frames.length
+        const { heard, inTime } = await socket.exchange(frames)
+        this.tally.countFrames(frames.length, heard)
+        this.#judge(actor, frames, heard, inTime)
+        frames = Array.from({ length: random.weighted(bursts) }, () => nextFrame(world, actor))
+      }
+      socket?.end()
+    }
+  }
+
+  #judge(actor: Actor, frames: readonly (string | Buffer)[], heard: readonly Heard[], inTime: boolean): void {
+    const sent = frames.map((frame) => String(frame.slice(0, 500))).join('\n  ')
+    const add = (kind: string, told = '') =>
+      this.#findings.add({ kind, told: `${told}\n  ${sent}`, asks: [] })
+    if (!inTime && !this.#over) add('frames without an answer')
+    for (const { text, message } of heard) {
+      if (message?.op === undefined) add('an answer to a frame that is none', text)
+      if (message?.op === 'error' && message.code === 1)
+        add('an internal error in an answer to a frame', text)
+      if (tellsPlanted(actor, text)) add('what somebody else has written, by a socket', text)
+    }
+  }
+
+  /** First those that never say whose they are: they must be closed, or nobody else could come. */
+  async #sockets(worlds: readonly World[], end: number): Promise<void> {
+    const { url } = this.#service
+    const opened = Array.from({ length: silent.sockets }, () => FuzzedSocket.open(url))
+    const closed = (await Promise.all(opened)).map((socket) => socket?.closesIn(silent.ms) ?? true)
+    if (!(await Promise.all(closed)).every(Boolean))
+      this.#findings.add({ kind: 'a silent socket stays open', told: '', asks: [] })
+    await Promise.all(worlds.map((world) => this.#frames(world, end)))
   }
 
   async #renew(actor: Actor, anew = false): Promise<void> {

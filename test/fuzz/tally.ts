@@ -1,4 +1,5 @@
 import type { Answer, Ask, Family } from './generator/world/ask.ts'
+import type { Heard } from './target/socket.ts'
 
 const number = (value: number): string => Math.round(value).toLocaleString('en')
 
@@ -6,6 +7,8 @@ const number = (value: number): string => Math.round(value).toLocaleString('en')
 export class Tally {
   readonly asked: Record<Family, number> = { path: 0, class: 0 }
   readonly #answered = new Map<string, number>()
+  readonly #heard = new Map<string, number>()
+  #frames = 0
   readonly #routes = new Map<string, boolean>()
   /** How many records the victim has. */
   planted = 0
@@ -21,23 +24,47 @@ export class Tally {
     this.#slowest = Math.max(this.#slowest, ms)
   }
 
+  /** Those of sockets, and what was heard there. */
+  countFrames(sent: number, heard: readonly Heard[]): void {
+    this.#frames += sent
+    for (const { message } of heard) {
+      const op = String(message?.op)
+      this.#heard.set(op, (this.#heard.get(op) ?? 0) + 1)
+    }
+  }
+
   get requests(): number {
-    return this.asked.path + this.asked.class
+    return this.asked.path + this.asked.class + this.#frames
   }
 
   summary(): string[] {
+    return [
+      ...(this.#frames < this.requests ? this.#ofRequests() : []),
+      ...(this.#frames > 0 ? [this.#ofFrames()] : []),
+      `${this.planted} records of the victim planted`,
+    ]
+  }
+
+  #ofRequests(): string[] {
+    const requests = this.requests - this.#frames
     const seconds = (performance.now() - (this.#begun ?? 0)) / 1000
     const shares = [...this.#answered]
       .sort()
-      .map(([kind, times]) => `${kind} ${Math.round((100 * times) / this.requests)} %`)
+      .map(([kind, times]) => `${kind} ${Math.round((100 * times) / requests)} %`)
     const routes = [...this.#routes]
     const succeeded = routes.filter(([, has]) => has)
     return [
       `${number(this.asked.path)} requests of the path family, ${number(this.asked.class)} of the class family`,
-      `${number(seconds)} s, ${number(this.requests / seconds)}/s, the slowest ${number(this.#slowest)} ms`,
+      `${number(seconds)} s, ${number(requests / seconds)}/s, the slowest ${number(this.#slowest)} ms`,
       `${shares.join(', ')}; ${succeeded.length} of ${routes.length} routes succeeded`,
-      `${this.planted} records of the victim planted`,
     ]
+  }
+
+  #ofFrames(): string {
+    const heard = [...this.#heard]
+      .sort(([, a], [, b]) => b - a)
+      .map(([op, times]) => `${number(times)} ${op}`)
+    return `${number(this.#frames)} frames of live queries, heard: ${heard.join(', ')}`
   }
 
   /** The routes that never succeeded. */

@@ -143,6 +143,8 @@ describe('live queries', () => {
       [{ className: 'BodyWeight', where: { $where: 'true' } }, 102],
       [{ className: 'BodyWeight', where: { weight: { $regex: '(?=a)' } } }, 102],
       [{ className: 'BodyWeight', where: { weight: { $inQuery: { className: 'Goal', where: {} } } } }, 102],
+      [{ className: 'BodyWeight', where: { weight: { a: 1 } } }, 107],
+      [{ className: { toString: 1 }, where: {} }, 119],
       [{ className: '_Session', where: {} }, 119],
       [{ className: '_User', where: {} }, 119],
       [{ className: 'BodyWeight', where: { constructor: 1 } }, 107],

@@ -26,11 +26,19 @@ export function askFor(world: World, target: Target, actor: Actor, text?: string
       ...credentials(world, target.family, actor),
       ...(type !== undefined && { 'content-type': type }),
       ...conditionOf(target, etag, random),
+      ...(target.path.endsWith('/changes') &&
+        random.chance(0.7) && { 'last-event-id': random.pick(lastEvents) }),
     },
     ...(body && { body }),
     loggedIn: actor !== 'nobody',
   }
 }
+
+/** Positions in the log of changes, and what is none. */
+const lastEvents = [
+  ...['1-0', '1-1', '5-999999', '999999999-0', '0-0', '-1-1', '1', '1-', '-', 'x', '', ' ', '*', '1e3-1'],
+  ...[`${'9'.repeat(30)}-1`, `1-${'9'.repeat(30)}`, '1-1, 1-2', '\u00e9', 'x'.repeat(5_000)],
+]
 
 /** Nobody is made an administrator: they could see rightly what the victim has. */
 const withoutPower = (value: unknown): unknown =>

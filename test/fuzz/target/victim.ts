@@ -1,5 +1,5 @@
 import { askFor } from '../generator/requests.ts'
-import type { Answer, Ask } from '../generator/world/ask.ts'
+import type { Actor, Answer, Ask } from '../generator/world/ask.ts'
 import type { Target } from '../generator/world/document.ts'
 import type { World } from '../generator/world/world.ts'
 import { send } from './client.ts'
@@ -31,11 +31,15 @@ export async function plant(world: World, url: string): Promise<number> {
 
 /** Whether an answer shows what the one who asks may not see. */
 export function showsPlanted({ actor, path }: Ask, answer: Answer): boolean {
-  if (actor === 'victim') return false
   // A refusal repeats the path: what stands there, the one who asks has guessed.
   const text = answer.text.replaceAll(path.replace(/\?.*$/, ''), '')
-  return text.includes(planted.clinical) || (actor !== 'admin' && text.includes(planted.personal))
+  return tellsPlanted(actor, text)
 }
+
+/** The same of any text that reaches somebody. */
+export const tellsPlanted = (actor: Actor, text: string): boolean =>
+  actor !== 'victim' &&
+  (text.includes(planted.clinical) || (actor !== 'admin' && text.includes(planted.personal)))
 
 /** What the victim has, as the class family shows it to them. */
 export async function belongings(world: World, url: string): Promise<Map<string, string>> {
