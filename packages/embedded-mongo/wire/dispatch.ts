@@ -181,7 +181,10 @@ export class Dispatcher {
 /** `let` variables are expressions that know no document. */
 const constants = (variables: Document): Document => {
   const known: Document = {}
-  for (const [name, value] of Object.entries(variables)) known[checkVariable(name)] = constantOf(value, known)
+  for (const [name, value] of Object.entries(variables)) {
+    if (name === 'NOW' || name === 'CLUSTER_TIME') fail(4738901, `${name} is a variable of the system's`)
+    known[checkVariable(name)] = constantOf(value, known)
+  }
   return known
 }
 

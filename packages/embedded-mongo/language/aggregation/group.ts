@@ -4,7 +4,7 @@ import { Int32 } from 'bson'
 import { type Collation, compare, identity } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
-import { bsonType, fields, isNullish, isNumeric, isObject, put } from '../../values/values.ts'
+import { bsonType, fields, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
 import { type Accumulator, accumulators, keeping } from '../expressions/accumulators.ts'
 import { type Compiled, compilerFor } from '../expressions/compile.ts'
 import { countOf } from '../expressions/operators/arrays.ts'
@@ -141,13 +141,19 @@ const keepingSeveral = (
         key === 'n' ? (sorting ? 5788003 : 5787906) : key === 'sortBy' ? 5788005 : 5788004,
         `Missing value for '${key}' in ${operator}`,
       )
-  const n = single ? 1 : countOf(compile(operand.n)({}))
+  const n = single ? 1 : sorting ? sortedCount(compile(operand.n)({})) : countOf(compile(operand.n)({}))
   if (sorting) return topField(name, operand, n, end, single === true, compile, collation)
   const order = (a: unknown, b: unknown) => sign * compare(a, b, collation)
   const value = compile(operand.input)
   const begin = () => skippingNulls(keeping(n, end, sign === 0 ? undefined : order), sign !== 0)
   return { name, of: sign === 0 ? (document) => value(document) ?? null : value, begin }
 }
+
+/** Of those that sort, every fault of n has one code. */
+const sortedCount = (value: unknown): number =>
+  isNumeric(value) && Number.isInteger(toNumber(value)) && toNumber(value) > 0
+    ? toNumber(value)
+    : fail(7548606, "Value for 'n' must be a positive whole number")
 
 const skippingNulls = (kept: Accumulator, skip: boolean): Accumulator =>
   skip

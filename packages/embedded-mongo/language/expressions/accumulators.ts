@@ -119,7 +119,7 @@ const mergeObjects = (): Accumulator => {
     add(value) {
       if (isNullish(value)) return
       if (!isObject(value))
-        fail(40400, `$mergeObjects requires object inputs, but input is of type ${typeName(value)}`)
+        fail(5911200, `$mergeObjects requires object inputs, but input is of type ${typeName(value)}`)
       for (const [key, inner] of Object.entries(fields(value as Document))) put(merged, key, inner)
     },
     value: merged,

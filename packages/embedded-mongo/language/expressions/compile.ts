@@ -143,7 +143,7 @@ class Compilation implements Compiler {
 
 /** Known to MongoDB and not to this engine. */
 const refused = new Set(
-  '$function $accumulator $meta $toHashedIndexKey $median $percentile $encStrContains $encStrStartsWith $createObjectId $hash $serializeEJSON $deserializeEJSON'.split(
+  '$function $accumulator $meta $sigmoid $toHashedIndexKey $median $percentile $encStrContains $encStrStartsWith $createObjectId $hash $serializeEJSON $deserializeEJSON'.split(
     ' ',
   ),
 )

@@ -36,7 +36,6 @@ export const checkPath = (path: string): string[] => {
 
 /** @throws for a name that no variable of a caller's may have */
 export const checkVariable = (name: string): string => {
-  if (name === 'NOW' || name === 'CLUSTER_TIME') fail(4738901, `${name} is a variable of the system's`)
   if (name === '') fail(9, 'empty variable names are not allowed')
   if (!/^[a-z\u0080-\uffff]/.test(name) && name !== 'CURRENT')
     fail(9, `'${name}' starts with an invalid character for a user variable name`)

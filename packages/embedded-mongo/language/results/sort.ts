@@ -14,6 +14,8 @@ export const sortParts = (spec: unknown): SortPart[] => {
   if (spec === undefined || spec === null) return []
   if (!isObject(spec)) return fail(14, "BSON field 'sort' is the wrong type, expected type 'object'")
   return Object.entries(spec).map(([field, direction]) => {
+    if (!isNumeric(direction) && !isObject(direction))
+      return fail(15974, `Illegal key in $sort specification: ${field}`)
     const sign = isNumeric(direction) ? toNumber(direction) : 0
     if (sign !== 1 && sign !== -1)
       return fail(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)')

@@ -133,6 +133,7 @@ const partialOperators = [
 const checkPartial = (filter: unknown): void => {
   if (!isObject(filter)) throw new CommandError(67, "The field 'partialFilterExpression' must be an object")
   for (const [key, value] of Object.entries(filter)) {
+    if (key === '$expr') fail(224, '$expr is not allowed in a partial index')
     if (key.startsWith('$')) {
       if (!partialOperators.includes(key)) fail(67, `Expression not supported in partial index: ${key}`)
       for (const inner of value) checkPartial(inner)

@@ -12,7 +12,10 @@ const $rand: Operator = (operand) => {
       (Array.isArray(operand) && operand.length === 0)
     )
   )
-    fail(3040501, '$rand does not currently accept arguments')
+    fail(
+      isObject(operand) || Array.isArray(operand) ? 3040501 : 10065,
+      '$rand does not currently accept arguments',
+    )
   return () => new Double(Math.random())
 }
 

@@ -83,7 +83,7 @@ const $mod = of(2, 2, ([a, b], _, name) => {
   if (!isNumeric(a) || !isNumeric(b))
     fail(16611, `${name} only supports numeric types, not ${typeName(a)} and ${typeName(b)}`)
   if (isDecimal(a) || isDecimal(b)) return remainderOfDecimals(a, b) ?? fail(5733415, "can't $mod by zero")
-  if (toNumber(b) === 0) fail(2, "can't $mod by zero")
+  if (toNumber(b) === 0) fail(16610, "can't $mod by zero")
   if (isDouble(a) || isDouble(b)) return new Double(toNumber(a) % toNumber(b))
   return fitting(toWhole(a) % toWhole(b), isLong(a) || isLong(b))
 })
@@ -141,7 +141,8 @@ const roundWhole = (value: bigint, places: number, how: 'even' | 'zero'): bigint
 const precision = (value: unknown, name: string): number => {
   const place = isNumeric(value) ? toNumber(value) : Number.NaN
   if (!isNumeric(value)) fail(16004, `${name} needs a number for its place, not ${typeName(value)}`)
-  if (!Number.isFinite(place)) fail(31109, `${name} precision must be finite`)
+  if (!Number.isFinite(place) && !(isDecimal(value) && Number.isNaN(place)))
+    fail(31109, `${name} precision must be finite`)
   if (!Number.isInteger(place)) fail(51082, `${name} precision must be a whole number`)
   if (place < -20 || place > 100)
     fail(51083, `cannot apply ${name} with precision value ${place}; must be in [-20, 100]`)

@@ -33,8 +33,13 @@ const $setDifference = of(2, 2, ([a, b], { collation }, name) => {
   return new ValueSet(array(a, 17048, name), collation).values.filter((value) => !without.has(value))
 })
 
-const $setEquals = of(2, many, (values, { collation }, name) => {
-  const [first, ...rest] = values.map((value) => new ValueSet(array(value, 17044, name), collation))
+const $setEquals: Operator = (operand, compiler, name) =>
+  Array.isArray(operand) && operand.length > 1
+    ? equalSets(operand, compiler, name)
+    : fail(17045, `${name} needs at least two arguments`)
+
+const equalSets = of(2, many, (values, { collation }, name) => {
+  const [first, ...rest] = values.map((value) => new ValueSet(array(value, 5887502, name), collation))
   return rest.every((other) => other.size === first?.size && other.values.every((value) => first.has(value)))
 })
 

@@ -45,7 +45,7 @@ const $substrBytes = of(3, 3, ([value, start, length], _, name) => {
     fail(16035, `${name}:  length must be a numeric type (is BSON type ${typeName(length)})`)
   const whole = (given: unknown) => toNumber(isDecimal(given) ? roundDecimal(given, 0, 'even') : given)
   const [from, count] = [start, length].map((given) => Math.trunc(whole(given))) as [number, number]
-  if (![from, count].every((number) => Math.abs(number) < 2 ** 63))
+  if (![from, count].every((number) => number >= -(2 ** 63) && number < 2 ** 63))
     fail(31109, `${name}: the index or the length is out of range`)
   if (from < 0) fail(50752, `${name}: starting index must be non-negative`)
   if (from >= bytes.length) return ''
@@ -61,15 +61,15 @@ const isContinuation = (byte: number | undefined): boolean => byte !== undefined
 
 const $substrCP = of(3, 3, ([value, start, length], _, name) => {
   const text = lenient(value)
-  const index = (given: unknown, type: number, integral: number, negative: number, what: string): number => {
+  const index = (given: unknown, type: number, integral: number, what: string): number => {
     if (!isNumeric(given))
       fail(type, `${name}: ${what} must be a numeric type (is BSON type ${typeName(given)})`)
-    const number =
-      int32(given) ?? fail(integral, `${name}: ${what} cannot be represented as a 32-bit integral value`)
-    return number >= 0 ? number : fail(negative, `${name}: ${what} must be a nonnegative integer.`)
+    return int32(given) ?? fail(integral, `${name}: ${what} cannot be represented as a 32-bit integral value`)
   }
-  const from = index(start, 34450, 34451, 34455, 'starting index')
-  const count = index(length, 34452, 34453, 34454, 'length')
+  const from = index(start, 34450, 34451, 'starting index')
+  const count = index(length, 34452, 34453, 'length')
+  if (count < 0) fail(34454, `${name}: length must be a nonnegative integer.`)
+  if (from < 0) fail(34455, `${name}: starting index must be a nonnegative integer.`)
   return [...text].slice(from, from + count).join('')
 })
 

@@ -73,7 +73,7 @@ const add =
       const where = zone(timezone?.(scope), timezone !== undefined)
       if ([start, by, count].some(isNullish) || !where) return null
       if (typeof by !== 'string')
-        fail(5166404, `${name} requires 'unit' to be a string, but got ${typeName(by)}`)
+        fail(5439013, `${name} requires 'unit' to be a string, but got ${typeName(by)}`)
       const size = unitOf(by)
       if (wholeNumber(count) === undefined) fail(5166405, `${name} expects integer amount of time units`)
       const from = moment(start, name, 5166403)
