@@ -125,7 +125,28 @@ function readValue(value: unknown, type: string, path: string, faults: Faults): 
 function completed(object: RmObject, path: string, faults: Faults): RmObject {
   if (object._type === 'DV_INTERVAL') return completeInterval(object, path, faults)
   if (object._type === 'DV_PROPORTION') checkProportion(object, path, faults)
+  for (const [name, codes] of GROUPS[object._type] ?? [])
+    checkGroup(object[name], codes, at(path, name), faults)
   return object
+}
+
+/** Which codes of openEHR's own terminology an attribute may have. */
+const GROUPS: Readonly<Record<string, readonly [attribute: string, codes: readonly number[]][]>> = {
+  COMPOSITION: [['category', [431, 433, 451, 815]]],
+  EVENT_CONTEXT: [['setting', [225, 227, 228, 229, 230, 231, 232, 233, 234, 235, 236, 237, 238, 802]]],
+  ELEMENT: [['null_flavour', [253, 271, 272, 273]]],
+  INTERVAL_EVENT: [['math_function', [144, 145, 146, 147, 148, 149, 267, 268, 521, 522, 640]]],
+  ISM_TRANSITION: [['current_state', [245, 524, 526, 527, 528, 529, 530, 531, 532, 533]]],
+}
+
+/** What another terminology says is its own affair. */
+function checkGroup(value: unknown, codes: readonly number[], path: string, faults: Faults): void {
+  const { terminology_id, code_string } = ((value as RmObject | undefined)?.defining_code ?? {}) as {
+    terminology_id?: { value?: string }
+    code_string?: string
+  }
+  if (terminology_id?.value !== 'openehr' || codes.some((code) => String(code) === code_string)) return
+  faults.add(at(path, 'defining_code.code_string'), 'code', `must be one of ${codes.join(', ')}`)
 }
 
 /** Flags of the ends that are not given follow from which ends there are. */
@@ -136,6 +157,10 @@ function completeInterval(given: RmObject, path: string, faults: Faults): RmObje
     faults.add(at(path, 'lower'), 'required', 'is required unless lower_unbounded')
   if (!upper && !upper_unbounded)
     faults.add(at(path, 'upper'), 'required', 'is required unless upper_unbounded')
+  if (lower_unbounded && lower_included)
+    faults.add(at(path, 'lower_included'), 'value', 'must be false, as there is no lower end')
+  if (upper_unbounded && upper_included)
+    faults.add(at(path, 'upper_included'), 'value', 'must be false, as there is no upper end')
   if (lower && upper) checkOrder(lower, upper, at(path, 'upper'), faults)
   return {
     _type: given._type,

@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict'
+import { readXml } from '../../../records/openehr/formats/xml.ts'
+import { canonical, type RmObject } from '../../../records/openehr/rm/canonical.ts'
+import { isA, type RmAttribute, rmClass, rmClasses } from '../../../records/openehr/rm/classes.ts'
+import { jsonOf, xmlOf } from '../../../records/openehr/rm/in-xml.ts'
+import { Random } from '../../fuzz/generator/world/random.ts'
+import { sized } from '../../harness/size.ts'
+
+/** Values of the types that are no classes. */
+const VALUES: Readonly<Record<string, readonly unknown[]>> = {
+  String: ['a', ' <&> "quoted" \n', 'é😀'],
+  Code: ['at0001'],
+  Identifier: ['1.2.3::hrs.local::1'],
+  Boolean: [true, false],
+  Real: [0, -1.5, 1e-7, 37.2],
+  Integer: [0, -3, 42],
+  ProportionKind: [0],
+  MagnitudeStatus: ['=', '~', '<='],
+  Match: ['>', '?'],
+  Date: ['2026', '2026-03', '2026-03-01'],
+  Time: ['08:30', '08:30:00.5+01:00'],
+  DateTime: ['2026-03-01T08:30:00Z', '2026-03'],
+  Duration: ['P1Y2M', '-PT24H'],
+  Base64: ['aGVsbG8='],
+  Uri: ['https://example.org/a?b=c&d'],
+  EhrUri: ['ehr://hrs.local/1/2::hrs.local::1'],
+}
+
+const coded = (code_string: string) => ({
+  _type: 'DV_CODED_TEXT',
+  value: 'some code',
+  defining_code: {
+    _type: 'CODE_PHRASE',
+    terminology_id: { _type: 'TERMINOLOGY_ID', value: 'openehr' },
+    code_string,
+  },
+})
+
+/** Attributes that take codes of openEHR's terminology, and one of them. */
+const GROUPS: Readonly<Record<string, readonly [attribute: string, code: string]>> = {
+  COMPOSITION: ['category', '433'],
+  EVENT_CONTEXT: ['setting', '238'],
+  ELEMENT: ['null_flavour', '271'],
+  INTERVAL_EVENT: ['math_function', '146'],
+  ISM_TRANSITION: ['current_state', '532'],
+}
+
+/** The attributes whose classes hold each other without end. */
+const DEEPEST = 7
+
+/** An object with all of its attributes, or with some of those that it need not have. */
+function objectOf(declared: string, random: Random, depth = 0): RmObject {
+  const classes = rmClasses.filter((name) => isA(name, declared) && !rmClass(name)?.abstract)
+  const named = random.pick(classes)
+  if (named === 'DV_INTERVAL') return interval(random)
+  const attributes = [...(rmClass(named)?.attributes.values() ?? [])]
+  const share = depth === 0 ? 0.7 : depth < DEEPEST ? 0.3 : 0
+  const told = attributes.filter(({ mandatory }) => mandatory || random.chance(share))
+  const group = GROUPS[named]
+  return Object.fromEntries([
+    ['_type', named],
+    ...told.map((attribute) => [
+      attribute.name,
+      attribute.name === group?.[0] ? coded(group[1]) : attributeValue(attribute, random, depth),
+    ]),
+  ])
+}
+
+function attributeValue({ type, multiple, name }: RmAttribute, random: Random, depth: number): unknown {
+  const one = () => (VALUES[type] ? random.pick(VALUES[type]) : objectOf(type, random, depth + 1))
+  if (name === 'denominator') return 2
+  return multiple ? Array.from({ length: random.int(1, depth < 3 ? 3 : 1) }, one) : one()
+}
+
+/** Of two of a class, the first of which is no more than the second; or without an end. */
+function interval(random: Random): RmObject {
+  const of = (magnitude: number) => ({ _type: 'DV_COUNT', magnitude })
+  return random.pick([
+    {
+      _type: 'DV_INTERVAL',
+      lower: of(1),
+      upper: of(2),
+      ...included(true, false),
+      ...unbounded(false, false),
+    },
+    { _type: 'DV_INTERVAL', lower: of(1), ...included(true, false), ...unbounded(false, true) },
+    { _type: 'DV_INTERVAL', ...included(false, false), ...unbounded(true, true) },
+  ])
+}
+
+const included = (lower_included: boolean, upper_included: boolean) => ({ lower_included, upper_included })
+const unbounded = (lower_unbounded: boolean, upper_unbounded: boolean) => ({
+  lower_unbounded,
+  upper_unbounded,
+})
+
+describe('the reference model', () => {
+  it('is the same in JSON and in XML: every class with every attribute', () => {
+    const seen = new Set<string>()
+    const random = new Random(7)
+    for (const name of rmClasses) {
+      if (rmClass(name)?.abstract) continue
+      for (let i = 0; i < sized(6, 200); i++) {
+        const given = objectOf(name, random)
+        const { object, violations } = canonical(given, name)
+        assert.deepEqual(violations, [], JSON.stringify(given))
+        assert.deepEqual(object, given)
+        const xml = xmlOf(object as RmObject, 'object')
+        const read = canonical(jsonOf(readXml(Buffer.from(xml), 200), given._type), given._type)
+        assert.deepEqual(read, { object, violations: [] }, xml)
+        for (const attribute of Object.keys(given)) seen.add(`${given._type}.${attribute}`)
+      }
+    }
+    for (const name of rmClasses) {
+      const { abstract, attributes } = rmClass(name) as NonNullable<ReturnType<typeof rmClass>>
+      for (const attribute of attributes.keys())
+        assert.ok(abstract || seen.has(`${name}.${attribute}`), `${name}.${attribute}`)
+    }
+  })
+
+  it('has invariants: codes of openEHR, ends of intervals', () => {
+    const faultsOf = (object: RmObject) =>
+      canonical(object, object._type).violations.map(({ path, code }) => `${path} ${code}`)
+    const random = new Random(7)
+    for (const [name, [attribute, code]] of Object.entries(GROUPS)) {
+      const object = objectOf(name, random)
+      assert.deepEqual(faultsOf({ ...object, [attribute]: coded(code) }), [])
+      const faults = [`${attribute}.defining_code.code_string code`]
+      assert.deepEqual(faultsOf({ ...object, [attribute]: coded('999') }), faults)
+    }
+    const of = (magnitude: number) => ({ _type: 'DV_COUNT', magnitude })
+    const cases: [object, string[]][] = [
+      [{ lower: of(2), upper: of(1) }, ['upper order']],
+      [{ lower: of(1), lower_unbounded: false, upper_unbounded: false }, ['upper required']],
+      [{ lower_unbounded: true, lower_included: true, upper: of(1) }, ['lower_included value']],
+      [{ upper_unbounded: true, upper_included: true, lower: of(1) }, ['upper_included value']],
+      [
+        { lower: of(1), upper: { _type: 'DV_ORDINAL' } },
+        ['upper.value required', 'upper.symbol required', 'upper type'],
+      ],
+    ]
+    for (const [ends, faults] of cases) assert.deepEqual(faultsOf({ _type: 'DV_INTERVAL', ...ends }), faults)
+  })
+})
