@@ -6,7 +6,7 @@ import type { PastChange } from '../../records/store/store.ts'
 import { changeOf, Restoration } from '../../schemas/change.ts'
 import { articled, id } from '../../schemas/common.ts'
 import type { ErrorName } from '../../schemas/errors.ts'
-import { pathName, toPath } from '../../schemas/forms/fields.ts'
+import { namesByPath, pathName } from '../../schemas/forms/fields.ts'
 import { type Answer, answer } from '../answer/answer.ts'
 import { taggedWith } from '../answer/etag.ts'
 import { fieldsOf } from '../answer/representation.ts'
@@ -107,10 +107,10 @@ const headOf = ({ version, others }: SavedRecord, location: string | undefined) 
 /** A record as clients see it; its fields go by further names in some kinds. */
 export function represented({ fields, resource }: Pick<ClassKind, 'fields' | 'resource'>, path: string) {
   const { properties } = resource
-  const inPathForm = toPath(fields)
+  const names = namesByPath(fields)
   return (record: object): Representation => {
     const { id = null, updatedAt = null } = record as Representation
-    const representation: Representation = fieldsOf(properties, inPathForm(record))
+    const representation: Representation = fieldsOf(properties, record, names)
     if ('compositionId' in properties) representation.compositionId ??= id
     if ('lastUpdated' in properties) representation.lastUpdated = updatedAt
     if ('links' in properties) representation.links = linksOf(record as Representation, path)

@@ -80,7 +80,6 @@ export function toPath(fields: TProperties): <V extends object>(values: V) => V 
   })
   if (renamed.length === 0) return (values) => values
   const own = new Map(renamed)
-  // A list asks for each of its rows.
   return <V extends object>(values: V) => {
     const given = values as Record<string, unknown>
     const named: Record<string, unknown> = {}
@@ -109,8 +108,8 @@ export function ofFields<R>(make: (fields: TProperties) => R): (fields: TPropert
   }
 }
 
-/** The fields, by the names that the path family has for them. */
-const namesByPath = ofFields((fields) => {
+/** The names of the fields, by those that the path family has for them. */
+export const namesByPath = ofFields((fields) => {
   const byPath = new Map<string, string[]>()
   for (const name of Object.keys(fields)) {
     const inPath = pathName(fields, name)
