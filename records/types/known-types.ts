@@ -37,29 +37,38 @@ export interface KnownType {
 const keyOf = (family: TypeFamily, name: string): string => `${collectionOf(family)}/${name}`
 
 /**
- * A type as it was at most a moment ago, or as a version of it says.
+ * A type as it was at most a moment ago, or as a version of it says. Those who ask at the same time share one look: a
+ * batch asks a thousand times, and each look makes a check of its own.
  * @param version the one that data were checked by
  */
-export async function knownType(
+export function knownType(
   records: Definitions,
   family: TypeFamily,
   name: string,
   version?: number,
 ): Promise<KnownType | undefined> {
   const key = keyOf(family, name) + (version === undefined ? '' : `@${version}`)
-  const known = records.definitions.get(key) as KnownType | undefined
+  const { definitions } = records
+  const known = definitions.get(key) as Promise<KnownType | undefined> | undefined
   if (known) return known
-  const found = await typeDocument(records, collectionOf(family), name, version)
-  if (!found) return undefined
-  const made = madeOf(found)
-  records.definitions.set(key, made)
-  return made
+  const look = typeDocument(records, collectionOf(family), name, version).then(
+    (found) => found && madeOf(found),
+  )
+  definitions.set(key, look)
+  const forget = () => definitions.get(key) === look && definitions.delete(key)
+  look.then((found) => found || forget(), forget)
+  return look
 }
 
-async function typeDocument(records: Definitions, collection: string, id: string, version?: number) {
-  const now = await documentsOf(records, collection).findOne({ _id: id })
+async function typeDocument(
+  records: Definitions,
+  collection: string,
+  id: string,
+  version?: number,
+): Promise<ParseDocument | undefined> {
+  const now = (await documentsOf(records, collection).findOne({ _id: id })) ?? undefined
   if (version === undefined || now?.version === version) return now
-  return documentAt(records.db, { collection, id }, version)
+  return (await documentAt(records.db, { collection, id }, version)) ?? undefined
 }
 
 function madeOf(found: ParseDocument): KnownType {

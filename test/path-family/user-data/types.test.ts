@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { knownType } from '../../../records/types/known-types.ts'
 import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
 import { newHolder, newPerson, type Person } from '../../harness/people/people.ts'
+import { service } from '../../harness/service/service.ts'
 
 type Shown = Record<string, unknown>
 
@@ -169,5 +172,13 @@ describe('types of data', () => {
   it('may have a pattern that another engine would run for ever', async () => {
     const body = dataType({ schema: { type: 'string', pattern: '^(a+)+$' }, unit: undefined })
     ok(await add(body), 201)
+  })
+
+  it('are looked up once by all who ask at the same time', async () => {
+    const records = { db: service.db, definitions: new LRUCache<string, object>({ max: 10 }) }
+    const found = Array.from({ length: 50 }, () => knownType(records, 'data', 'steps'))
+    assert.equal(new Set(await Promise.all(found)).size, 1)
+    assert.equal(await knownType(records, 'data', 'nothing'), undefined)
+    assert.deepEqual([...records.definitions.keys()], ['types.data/steps'])
   })
 })
