@@ -42,6 +42,7 @@ function pattern(reader: Reader): Constant {
 /** `{1, 2, $more}`, or a parameter that is a list. */
 function values(reader: Reader): Constant[] {
   if (reader.peek().kind === 'parameter') return [reader.constant() as Constant]
+  if (reader.isWord('TERMINOLOGY')) refuseTerminology(reader)
   reader.need('{')
   const found = reader.listed(() => {
     if (reader.isWord('TERMINOLOGY')) refuseTerminology(reader)

@@ -22,7 +22,8 @@ const TOKENS: readonly [kind: Exclude<Token['kind'], 'end' | 'string'>, pattern:
   ['code', /[a-z][\w.-]{0,100}(?:\([\w.-]{0,100}\))?::[\w.-]+/iy],
   // A node of an archetype: at0004, at0004.1, id5
   ['code', /(?:at|id)\d+(?:\.\d+)*(?!\w)/y],
-  ['word', /[a-z]\w*/iy],
+  // Beside names and words of the language `_type`, which every object has.
+  ['word', /[a-z_]\w*/iy],
   ['number', /\d+(?:\.\d+)?(?:e[+-]?\d+)?(?!\w)/iy],
   ['parameter', /\$[a-z_]\w*/iy],
   ['symbol', /!=|<>|<=|>=|[=<>(),{}[\]/*;-]/y],
@@ -50,6 +51,8 @@ function spaceAfter(text: string, at: number): number {
 function tokenAt(text: string, at: number): Token {
   const first = text[at] as string
   if (first === "'" || first === '"') return stringAt(text, at)
+  if (first === '{' && text[spaceAfter(text, at + 1)] === '/')
+    throw new TextFault(at, 'regular expressions are not offered: expected =, !=, <, <=, > or >=')
   for (const [kind, pattern] of TOKENS) {
     pattern.lastIndex = at
     const found = pattern.exec(text)?.[0]
@@ -57,6 +60,8 @@ function tokenAt(text: string, at: number): Token {
     const told = kind === 'parameter' ? found.slice(1) : found
     return { kind, text: told, at, to: at + found.length }
   }
+  if (text.startsWith('://', at))
+    throw new TextFault(at, 'URIs are not offered: expected the codes themselves')
   throw new TextFault(at, `${JSON.stringify(first)} begins nothing that a query may hold`)
 }
 

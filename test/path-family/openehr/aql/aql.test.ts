@@ -55,6 +55,10 @@ describe('AQL', () => {
     const second = ok(await ask(patient, values, { fetch: 2, offset: 2 }))
     assert.deepEqual([second.rows, second.meta.next_offset], [[[185]], undefined])
     assert.deepEqual(await rowsOf(patient, `${values} LIMIT 1 OFFSET 1`), [[142]])
+    assert.deepEqual(
+      await rowsOf(patient, `${values.replace(SYSTOLIC, SYSTOLIC.replace('magnitude', '_type'))} LIMIT 1`),
+      [['DV_QUANTITY']],
+    )
     assert.deepEqual(await rowsOf(patient, `${values} LIMIT 1 OFFSET 9007199254740991`), [])
     refusedAt(await ask(patient, `${values} LIMIT 1`, { fetch: 1 }), 422, 'rule-violated')
   })
@@ -75,6 +79,9 @@ describe('AQL', () => {
         40,
         /TERMINOLOGY is not offered/,
       ],
+      ["SELECT e FROM EHR e WHERE e/a matches TERMINOLOGY('a','b','c')", 1, 39, /TERMINOLOGY is not offered/],
+      ['SELECT e FROM EHR e WHERE e/a matches {terminology://a}', 1, 51, /URIs are not offered/],
+      ['SELECT e/a[name/value matches {/a.*/}] FROM EHR e', 1, 31, /regular expressions are not offered/],
       ['SELECT f FROM FOLDER f', 1, 15, /FOLDER is not offered/],
       [`SELECT e FROM EHR e WHERE e/a LIKE '${'*a'.repeat(600)}'`, 1, 36, /at most 1000 characters/],
       ['SELECT e FROM EHR e LIMIT 1e3', 1, 27, /the number of rows/],
