@@ -134,6 +134,10 @@ const foreign = (context: Context, name: string): Foreign => {
   const { collation } = command
   return {
     find: (filter) => documents(find(view, collection, { filter, collation, pace })),
+    begin(pipeline, variables) {
+      const { query, rest } = splitPipeline(pipeline)
+      return { found: documents(find(view, collection, { ...query, collation, variables, pace })), rest }
+    },
     indexed: (field) =>
       collection !== undefined &&
       prepare(collection, { filter: { [field]: '' }, collation }).plan.index !== undefined,

@@ -12,7 +12,11 @@ import { withValue } from './stages.ts'
 
 type RunPipeline = (pipeline: unknown, environment: Environment, nested: string) => Stage
 
-const none: Foreign = { find: () => [], indexed: () => false }
+const none: Foreign = {
+  find: () => [],
+  begin: (rest) => ({ found: [], rest }),
+  indexed: () => false,
+}
 
 const foreignOf = (name: unknown, { foreign }: Environment, stage: string): Foreign => {
   if (typeof name !== 'string') return fail(9, `${stage} needs the name of a collection of the same database`)
@@ -51,7 +55,7 @@ const othersOf = (given: Document, environment: Environment, run: RunPipeline): 
   if (!('localField' in given)) return [none, given]
   const made = run([first], environment, '$lookup')
   return [
-    { find: () => made([]), indexed: () => false },
+    { ...none, find: () => made([]) },
     { ...given, pipeline: rest },
   ]
 }
@@ -160,12 +164,12 @@ export const unionWith = (body: unknown, environment: Environment, run: RunPipel
       fail(40415, `BSON field '$unionWith.${key}' is an unknown field.`)
   if (given.coll === undefined) fail(115, '$unionWith without a collection is not supported by this engine')
   const others = foreignOf(given.coll, environment, '$unionWith')
-  const stage = run(given.pipeline ?? [], environment, '$unionWith')
-  // What its first stage leaves out need not be looked at.
-  const [first] = (given.pipeline ?? []) as Document[]
-  const filter: Document = first?.$match ?? {}
+  const pipeline: Document[] = given.pipeline ?? []
+  // Faults of the pipeline show also in what a search does of it.
+  run(pipeline, environment, '$unionWith')
   return function* (input) {
     yield* input
-    yield* stage(others.find(filter))
+    const { found, rest } = others.begin(pipeline, environment.variables)
+    yield* run(rest, environment, '$unionWith')(found)
   }
 }

@@ -11,6 +11,8 @@ export type Stage = (input: Documents) => Documents
 export interface Foreign {
   /** Those that pass a filter, by an index where there is one. */
   find(filter: Document): Documents
+  /** What the first stages of a valid pipeline make of them, as a search does it, and the stages that are left. */
+  begin(pipeline: Document[], variables: Document | undefined): { found: Documents; rest: Document[] }
   /** Whether a search for values of this field has an index. */
   indexed(field: string): boolean
 }

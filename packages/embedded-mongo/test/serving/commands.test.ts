@@ -258,6 +258,25 @@ describe('commands', () => {
     assert.deepEqual(joined, [[], [{ _id: 1 }], []])
   })
 
+  it('$unionWith goes on with what the pipeline of another collection finds, in its order', async () => {
+    await engine.db.collection('numbers').insertMany([3, 1, 2, 5, 4].map((n) => ({ n })))
+    const below = { $match: { $expr: { $lt: ['$n', '$$most'] } } }
+    const second = [below, { $sort: { n: -1 } }, { $skip: 1 }, { $limit: 2 }, { $set: { from: 'numbers' } }]
+    const found = await things
+      .aggregate(
+        [
+          { $match: { n: 1 } },
+          { $unionWith: { coll: 'numbers', pipeline: second } },
+          { $unionWith: { coll: 'numbers', pipeline: [below, { $count: 'few' }] } },
+          { $unionWith: 'nowhere' },
+          { $project: { _id: 0, n: 1, from: 1, few: 1 } },
+        ],
+        { let: { most: 5 } },
+      )
+      .toArray()
+    assert.deepEqual(found, [{ n: 1 }, { n: 3, from: 'numbers' }, { n: 2, from: 'numbers' }, { few: 4 }])
+  })
+
   it('explain tells the index, or that there is none', async () => {
     await things.createIndex({ name: 1 })
     const indexed = await things.find({ name: 'b' }).explain()
