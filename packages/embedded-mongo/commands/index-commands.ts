@@ -2,7 +2,7 @@
 import type { Document } from 'bson'
 import type { Collection } from '../storage/collections/catalog.ts'
 import { buildIndex, type Index } from '../storage/collections/indexes.ts'
-import { countRecords, fillIndexes } from '../storage/collections/records.ts'
+import { fillIndexes } from '../storage/collections/records.ts'
 import { mayTally } from '../storage/collections/tallies.ts'
 import type { WritableView } from '../storage/disk/overlay.ts'
 import { findIndex } from '../storage/queries/planner.ts'
@@ -41,8 +41,7 @@ const build = async (context: Context, ns: string, specs: Document[]): Promise<[
     if (fresh.length === 0) return collection
     built = []
     for (const spec of fresh) {
-      const tallied =
-        countRecords(view, collection) === 0 && isFirstToTally(spec, [...collection.indexes, ...built])
+      const tallied = isFirstToTally(spec, [...collection.indexes, ...built])
       built.push({ ...engine.catalog.newIndex(view, spec, tallied), ready: false })
     }
     done = fillIndexes(view, collection, built, undefined, pace)
@@ -53,10 +52,12 @@ const build = async (context: Context, ns: string, specs: Document[]): Promise<[
   return [before, registered.indexes.length]
 }
 
-/** Of the indexes that begin with the same field one is enough; and it has to know all documents. */
+/** Of the indexes that begin with the same field one is enough. */
 const isFirstToTally = (spec: Document, others: readonly Index[]): boolean => {
   const index = buildIndex(spec, 0)
-  return mayTally(index) && !others.some(({ tallied, fields }) => tallied && fields[0] === index.fields[0])
+  const isAlike = ({ tallied, untallied, fields }: Index) =>
+    tallied && !untallied && fields[0] === index.fields[0]
+  return mayTally(index) && !others.some(isAlike)
 }
 
 /** Slices that are asked for at once, so that several are on the disk with one commit: it takes longer than a slice. */

@@ -11,7 +11,7 @@ import { ID_BYTES } from './id-set.ts'
 import { type Index, indexKeys } from './indexes.ts'
 import { after } from './key-codec.ts'
 import { isKept } from './key-reader.ts'
-import { tally, tallyBounds } from './tallies.ts'
+import { tally, tallyBounds, tallyFilled } from './tallies.ts'
 
 const nothing = Buffer.alloc(0)
 
@@ -197,9 +197,11 @@ export const fillIndexes = (
   const names = indexes.some(({ filter }) => filter) ? undefined : rootsOf(indexes)
   for (const { key, value } of view.range(from ? after(recordKey(collection, from)) : low, high)) {
     const id = key.subarray(4)
-    const added = entries(indexes, view, { id, document: decode(names ? keepFields(value, names) : value) })
+    const document = decode(names ? keepFields(value, names) : value)
+    const added = entries(indexes, view, { id, document })
     checkUnique(view, collection, added, id)
     for (const entry of added) putEntry(view, entry, id)
+    tallyFilled(view, indexes, document)
     if (pace.due()) return id
   }
   return undefined

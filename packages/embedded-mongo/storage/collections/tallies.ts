@@ -67,12 +67,27 @@ export const tally = (
 ): void => {
   for (const index of indexes) {
     if (!index.tallied) continue
+    if (!index.ready) {
+      // Whether its filling has met the document already, or will, a transaction cannot know.
+      raiseFlag(view, index, 'untallied')
+      continue
+    }
     const [old, fresh] = [before && talliedIn(index, before), now && talliedIn(index, now)]
     // What cannot be tallied is noted with it. The others go on being counted: its write may be undone.
     if (now && !fresh) raiseFlag(view, index, 'untallied')
     if (old && fresh?.hash.equals(old.hash)) continue
     if (old) change(view, index, old, -1)
     if (fresh) change(view, index, fresh, 1)
+  }
+}
+
+/** Counts a document that was there before the index. */
+export const tallyFilled = (view: WritableView, indexes: readonly Index[], document: Document): void => {
+  for (const index of indexes) {
+    if (!index.tallied) continue
+    const found = talliedIn(index, document)
+    if (found) change(view, index, found, 1)
+    else raiseFlag(view, index, 'untallied')
   }
 }
 

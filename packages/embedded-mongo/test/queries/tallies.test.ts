@@ -75,15 +75,41 @@ describe('counts by the array with which an index begins', function suite() {
     await assertCounts()
   })
 
-  it('are right after a restart, and when the index has been made again', async () => {
-    await things.insertOne({ _id: 500, who: ['ann', 'ben'] })
+  /** What a copy of the data file says of its documents is compared with them when it is opened. */
+  const reopen = async () => {
     await engine.kill()
-    // A copy is read from end to end, and its tallies are compared.
     const file = join(engine.dataDir, 'data.mdb')
     await copyFile(file, `${file}.copy`)
     await rename(`${file}.copy`, file)
     await engine.restart()
     things = engine.db.collection('things')
+  }
+
+  it('are right of an index that is made later, also of documents that come meanwhile', async () => {
+    await things.dropIndexes()
+    const some500 = (from: number) =>
+      Array.from({ length: 500 }, (_, i) => ({ _id: from + i, who: some(((from + i) % 62) + 1), at: i }))
+    await things.insertMany(some500(1000))
+    await things.createIndex({ who: 1, at: -1 })
+    await things.deleteMany({ at: 5 })
+    await assertCounts()
+    await reopen()
+    await things.insertMany(some500(2000))
+    await assertCounts()
+    await things.dropIndexes()
+    await Promise.all([
+      things.createIndex({ who: 1, at: 1 }),
+      ...[3000, 4000, 5000].map((from) => things.insertMany(some500(from))),
+      things.deleteMany({ at: 3 }),
+    ])
+    await assertCounts()
+    await reopen()
+    await assertCounts()
+  })
+
+  it('are right after a restart, and when the index has been made again', async () => {
+    await things.insertOne({ _id: 500, who: ['ann', 'ben'] })
+    await reopen()
     await things.insertOne({ _id: 501, who: ['ann', 'ben'] })
     await assertCounts()
     await things.createIndex({ who: 1, _id: 1 })
