@@ -169,7 +169,8 @@ export class Transactions {
     const statement = new Overlay(transaction.view)
     const value = run(statement)
     const claimed = this.#claim(transaction, statement)
-    checkUnchanged(transaction.snapshot, this.#storage.decided, claimed)
+    if (!this.#storage.isStill(transaction.snapshot))
+      checkUnchanged(transaction.snapshot, this.#storage.decided, claimed)
     statement.applyTo(transaction.view)
     return value
   }

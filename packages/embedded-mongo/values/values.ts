@@ -134,5 +134,7 @@ const DEEPEST = 200
 export const isTooDeep = (value: unknown, left = DEEPEST): boolean => {
   if (typeof value !== 'object' || value === null || bsonType(value)) return false
   if (left === 0) return true
-  return Object.values(value).some((inner) => isTooDeep(inner, left - 1))
+  const members = value as Document
+  for (const name in members) if (isTooDeep(members[name], left - 1)) return true
+  return false
 }

@@ -63,8 +63,8 @@ export const store = (
 /** Gives timestamps of zeros, at the top and not the _id, the time of now. Returns whether there were any. */
 const stampTimes = (document: Document): boolean => {
   let stamped = false
-  for (const [key, value] of Object.entries(document))
-    if (key !== '_id' && bsonType(value) === 'Timestamp' && (value as Timestamp).isZero()) {
+  for (const key in document)
+    if (key !== '_id' && bsonType(document[key]) === 'Timestamp' && document[key].isZero()) {
       document[key] = new Timestamp({ t: Math.floor(Date.now() / 1000), i: ++lastStamp })
       stamped = true
     }

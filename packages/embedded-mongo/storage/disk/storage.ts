@@ -14,6 +14,8 @@ const MOST_SNAPSHOTS = 10_100
 
 /** The last commit as it stands while the snapshot is held. */
 export interface Snapshot extends View {
+  /** How many groups there had been. */
+  readonly commits: number
   release(): void
 }
 
@@ -158,6 +160,11 @@ export class Storage implements View {
     return this.#group ?? this
   }
 
+  /** Whether nothing has been decided since. */
+  isStill({ commits }: Snapshot): boolean {
+    return !this.#group && commits === this.#commits
+  }
+
   #range(range: Range, options: () => object, commits = () => this.#commits): Iterable<Entry> {
     const read = (bounds: RangeOptions) => this.#db.getRange({ ...bounds, ...options() })
     return inChunks(range, read, ({ key }) => key, CHUNK, commits)
@@ -177,6 +184,7 @@ export class Storage implements View {
       return { transaction }
     }
     return {
+      commits: this.#commits,
       get: (key) => this.#db.get(key, held()),
       range: (low, high, reverse = false, expected) =>
         this.#range({ low, high, reverse, expected }, held, unchanging),
