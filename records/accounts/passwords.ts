@@ -50,7 +50,11 @@ export class Passwords {
       ...passwordViolations(newPassword, 'newPassword', user.email),
       ...(user.termsVersion === undefined ? termsViolations(termsAccepted) : []),
     ])
-    await credentials.resetPassword(token, newPassword)
+    await credentials.resetPassword(token, newPassword).catch(async (fault: unknown) => {
+      const isRefused = fault instanceof ServiceError && fault.error === 'RuleViolated'
+      // Of two who use it at once, one has just chosen this very password.
+      throw isRefused && !(await this.isValid(token)) ? new ServiceError('LinkExpired') : fault
+    })
     await activate(db, user, { termsVersion, now: clock() })
   }
 

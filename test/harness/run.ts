@@ -1,8 +1,9 @@
 /** What a run of tests begins and ends with; mocha requires it (.mocharc.json), in every process of the run. */
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { SourceMap } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { MongoClient } from 'mongodb'
 
@@ -42,7 +43,20 @@ export function mochaGlobalSetup(this: Mocha.Runner): void {
     if (this.stats?.tests === 0) this.failures = 1
   })
   this.prependListener('fail', (_test, error: Error & { file?: string }) => {
+    if (error.stack) error.stack = inSources(error.stack)
     if (error.file) error.message = `${error.file}: ${error.message}`
+  })
+}
+
+/** The places of a stack as they are in the sources. Node can do so itself, at the cost of every error that anybody looks at. */
+function inSources(stack: string): string {
+  return stack.replace(/(?:file:\/\/)?(\/[^\s():]+\.js):(\d+):(\d+)/g, (place, file, line, column) => {
+    const map = `${file}.map`
+    if (!file.includes('/dist/') || !existsSync(map)) return place
+    const found = new SourceMap(JSON.parse(readFileSync(map, 'utf8'))).findEntry(line - 1, column - 1)
+    if (!('originalSource' in found)) return place
+    const source = relative('', join(dirname(file), found.originalSource))
+    return `${source}:${found.originalLine + 1}:${found.originalColumn + 1}`
   })
 }
 

@@ -35,6 +35,12 @@ export async function commandsOf(
   return commands
 }
 
+const ofJobs = /^(mails|audit\.instances|work\.underway|ehr\.removed|ehr\.agreements|Removal)$/
+
+/** What the service does by itself, whoever asks for what. */
+export const isOfJob = ({ commandName, ...command }: Document): boolean =>
+  ofJobs.test(command[commandName]) || 'changesAt' in (command.filter ?? {})
+
 /** Does work while `reply` answers commands in the database's place; what it leaves undefined, or passes on, goes there. */
 export async function answering(
   reply: (command: Document, pass: () => unknown) => Promise<unknown> | undefined,

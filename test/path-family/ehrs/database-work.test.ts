@@ -14,7 +14,7 @@ import {
 } from '../../harness/care/patients.ts'
 import { ok } from '../../harness/clients/path-client.ts'
 import { newAdmin, newPerson } from '../../harness/people/people.ts'
-import { assertNoScan, commandsOf } from '../../harness/service/database-commands.ts'
+import { assertNoScan, commandsOf, isOfJob } from '../../harness/service/database-commands.ts'
 import { config, service } from '../../harness/service/service.ts'
 import { until } from '../../harness/until.ts'
 
@@ -59,9 +59,6 @@ describe('the work of the database for care plans', () => {
       '/ehr': ['Ehr', 'Ehr', '_User'],
     }
     ok(await patient.call('GET', '/ehr'))
-    const isOfJob = ({ commandName, ...command }: Document) =>
-      /^(mails|audit\.instances|work\.underway)$/.test(command[commandName]) ||
-      'changesAt' in (command.filter ?? {})
     for (const [path, found] of Object.entries(expected)) {
       const commands = await commandsOf(async () => ok(await patient.call('GET', path)), /./)
       const own = named(commands.filter((command) => !isOfJob(command)))

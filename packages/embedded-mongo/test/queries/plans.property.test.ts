@@ -202,7 +202,8 @@ const shorten = (found: string[]) =>
 /** Among equal numbers of different types, and equal strings under a collation, a plan may name any: make them one. */
 function alike<T>(value: T): T {
   if (Array.isArray(value)) return value.map(alike) as T
-  if (typeof value === 'string') return value.toLowerCase() as T
+  // No collation looks at control characters.
+  if (typeof value === 'string') return value.toLowerCase().replaceAll('\0', '') as T
   if (typeof value !== 'object' || value === null) return value
   const { _bsontype: type } = value as { _bsontype?: string }
   if (type === 'Int32' || type === 'Double' || type === 'Long' || type === 'Decimal128') {
