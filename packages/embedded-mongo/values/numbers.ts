@@ -54,14 +54,14 @@ const equalNumbers = (value: unknown, whole: bigint): boolean => {
 }
 
 /** Without its fraction; that of a decimal is rounded, half to even. */
-const rounded = (value: unknown): number => {
+export const rounded = (value: unknown): number => {
   const parts = bsonType(value) === 'Decimal128' ? digitsOf(value as Decimal128) : undefined
   const number = toNumber(value)
   if (!parts || parts.exponent >= 0) return Math.trunc(number)
   const [whole, unit] = [truncated(parts), 10n ** BigInt(-parts.exponent)]
   const rest = 2n * (parts.digits - whole * unit) * (parts.negative ? -1n : 1n)
   const away = rest > unit || (rest === unit && whole % 2n !== 0n)
-  return Number(whole) + (away ? (parts.negative ? -1 : 1) : 0)
+  return Number(whole + (away ? (parts.negative ? -1n : 1n) : 0n))
 }
 
 /** A command's integer option: absent gives the default; anything but a whole number in range is refused. */

@@ -1,7 +1,7 @@
 /** The types of the options that several commands have, and the concerns of all of them. */
 import type { Document, Timestamp } from 'bson'
-import { isDecimal, roundDecimal } from '../language/expressions/arithmetic.ts'
 import { fail } from '../values/errors.ts'
+import { rounded } from '../values/numbers.ts'
 import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/values.ts'
 
 const wrongType = (name: string, type: string): never =>
@@ -169,7 +169,7 @@ const checkWriteConcern = (given: unknown): void => {
 /** An answer to who wants no acknowledgement, or that of more members than there are, which is one. */
 export const underConcern = (reply: Document, { writeConcern }: Document): Document => {
   if (!isNumeric(writeConcern?.w)) return reply
-  const members = membersOf(writeConcern.w)
+  const members = rounded(writeConcern.w)
   const { writeErrors: _, ...unacknowledged } = reply
   if (members === 0) return unacknowledged
   const code = { code: 100, codeName: 'UnsatisfiableWriteConcern' }
@@ -178,14 +178,12 @@ export const underConcern = (reply: Document, { writeConcern }: Document): Docum
     : { ...reply, writeConcernError: { ...code, errmsg: 'Not enough data-bearing nodes' } }
 }
 
-const membersOf = (w: unknown): number => Math.trunc(toNumber(isDecimal(w) ? roundDecimal(w, 0, 'even') : w))
-
 /** Of one member, which is the majority. */
 const checkW = (w: unknown): void => {
   if (typeof w === 'string' || w === null) {
     if (w !== 'majority') fail(2, `unknown write concern mode: ${w}`)
   } else if (isNumeric(w)) {
-    const members = membersOf(w)
+    const members = rounded(w)
     if (!(members >= 0 && members <= 50)) fail(9, 'w has to be a non-negative number and not greater than 50')
   } else if (!isObject(w) || Object.keys(w).length === 0 || !Object.values(w).every(isNumeric))
     fail(9, 'w has to be a number, string, or tags with their numbers')

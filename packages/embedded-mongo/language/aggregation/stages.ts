@@ -2,10 +2,9 @@
 import type { Document } from 'bson'
 import { Int32, Long } from 'bson'
 import { fail } from '../../values/errors.ts'
-import { wholeNumber } from '../../values/numbers.ts'
+import { rounded, wholeNumber } from '../../values/numbers.ts'
 import { PAUSE, sortInSteps } from '../../values/steps.ts'
 import { fields, get, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
-import { isDecimal, roundDecimal } from '../expressions/arithmetic.ts'
 import { compileExpression } from '../expressions/compile.ts'
 import { checkPath } from '../expressions/expression.ts'
 import { typeName } from '../expressions/operators/operands.ts'
@@ -162,8 +161,7 @@ const sample: MakeStage = (body, { pace }) => {
   for (const key of Object.keys(body))
     if (key !== 'size') fail(28748, `unrecognized option to $sample: ${key}`)
   if (!('size' in body)) fail(28749, '$sample stage must specify a size')
-  const rounded = isDecimal(body.size) ? roundDecimal(body.size, 0, 'even') : body.size
-  const size = Math.trunc(toNumber(rounded))
+  const size = rounded(body.size)
   if (!(size > 0)) fail(28747, 'size argument to $sample must be a positive integer')
   return function* (input) {
     const chosen: Document[] = []

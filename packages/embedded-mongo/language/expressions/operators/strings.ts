@@ -1,8 +1,9 @@
 /** Operators on texts. */
 import { Int32 } from 'bson'
 import { fail } from '../../../values/errors.ts'
+import { rounded } from '../../../values/numbers.ts'
 import { isNullish, isNumeric, toNumber } from '../../../values/values.ts'
-import { isDecimal, isDouble, roundDecimal } from '../arithmetic.ts'
+import { isDouble } from '../arithmetic.ts'
 import type { Expression, Operator } from '../expression.ts'
 import { checkText, compileNamed, int32, many, named, of, one, typeName } from './operands.ts'
 import { asText, streamed } from './text.ts'
@@ -43,8 +44,7 @@ const $substrBytes = of(3, 3, ([value, start, length], _, name) => {
     fail(16034, `${name}:  starting index must be a numeric type (is BSON type ${typeName(start)})`)
   if (!isNumeric(length))
     fail(16035, `${name}:  length must be a numeric type (is BSON type ${typeName(length)})`)
-  const whole = (given: unknown) => toNumber(isDecimal(given) ? roundDecimal(given, 0, 'even') : given)
-  const [from, count] = [start, length].map((given) => Math.trunc(whole(given))) as [number, number]
+  const [from, count] = [start, length].map(rounded) as [number, number]
   if (![from, count].every((number) => number >= -(2 ** 63) && number < 2 ** 63))
     fail(31109, `${name}: the index or the length is out of range`)
   if (from < 0) fail(50752, `${name}: starting index must be non-negative`)
