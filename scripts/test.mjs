@@ -31,7 +31,7 @@ function commandLine(args) {
   const words = args.filter((arg) => !arg.startsWith('-')).map((word) => word.toLowerCase())
   // The packages' tests are of the embedded engine itself.
   const packages = process.env.TEST_DATABASE ? [] : readdirSync('packages')
-  // Theirs first: they take longest, and none of them is left when the rest is done.
+  // Theirs first: some take long, and none of them is left when the rest is done.
   const all = [...packages.map((name) => join('packages', name)), '.'].flatMap(testsOf)
   const names = (word) => all.filter(({ source }) => source.toLowerCase().includes(word))
   const titles = words.filter((word) => names(word).length === 0)

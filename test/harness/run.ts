@@ -23,8 +23,7 @@ else process.once('SIGTERM', () => process.exit())
 /** All that tests leave in temporary directories is in one, which goes with the run. */
 async function begin(): Promise<() => Promise<void>> {
   process.once('SIGINT', () => process.exit(130))
-  const directory = mkdtempSync(join(tmpdir(), 'tests-'))
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  const directory = temporaryIn(tmpdir())
   process.env.TMPDIR = directory
   const given = process.env.TEST_DATABASE === 'given' && process.env.MONGODB_URI
   if (given) {
@@ -64,6 +63,13 @@ export async function mochaGlobalTeardown(): Promise<void> {
   for (const close of closers.splice(0).reverse()) await close()
 }
 
+/** A directory that goes with the run. */
+function temporaryIn(parent: string): string {
+  const directory = mkdtempSync(join(parent, 'tests-'))
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
 const MEMORY = '/dev/shm'
 const ENOUGH_BYTES = 4e9
 
@@ -72,9 +78,7 @@ function unsynced(): string | undefined {
   try {
     const { bavail, bsize } = statfsSync(MEMORY)
     if (bavail * bsize < ENOUGH_BYTES) return undefined
-    const directory = mkdtempSync(join(MEMORY, 'tests-'))
-    process.once('exit', () => rmSync(directory, { recursive: true, force: true }))
-    return directory
+    return temporaryIn(MEMORY)
   } catch {
     return undefined
   }
