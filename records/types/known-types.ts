@@ -51,8 +51,8 @@ export function knownType(
   const { definitions } = records
   const known = definitions.get(key) as Promise<KnownType | undefined> | undefined
   if (known) return known
-  const look = typeDocument(records, collectionOf(family), name, version).then(
-    (found) => found && madeOf(found),
+  const look = typeDocument(records, collectionOf(family), name, version).then((found) =>
+    found ? madeOf(found) : undefined,
   )
   definitions.set(key, look)
   const forget = () => definitions.get(key) === look && definitions.delete(key)
@@ -65,10 +65,10 @@ async function typeDocument(
   collection: string,
   id: string,
   version?: number,
-): Promise<ParseDocument | undefined> {
-  const now = (await documentsOf(records, collection).findOne({ _id: id })) ?? undefined
+): Promise<ParseDocument | null> {
+  const now = await documentsOf(records, collection).findOne({ _id: id })
   if (version === undefined || now?.version === version) return now
-  return (await documentAt(records.db, { collection, id }, version)) ?? undefined
+  return documentAt(records.db, { collection, id }, version)
 }
 
 function madeOf(found: ParseDocument): KnownType {
