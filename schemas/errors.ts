@@ -46,6 +46,13 @@ export const errors = {
 
 export type ErrorName = keyof typeof errors
 
+/** What finds fault with the input: it names every violation. */
+export type InputFault = {
+  [Name in ErrorName]: (typeof errors)[Name][0] extends 400 | 422 ? Name : never
+}[ErrorName]
+
+export const isInputFault = (name: ErrorName): name is InputFault => [400, 422].includes(errors[name][0])
+
 interface ErrorDetails {
   /** What is particular to this occurrence, in a sentence; never patient data. */
   detail?: string
@@ -73,6 +80,8 @@ export class ServiceError extends Error {
   readonly version: number | string | undefined
   readonly retryAfter: number | undefined
 
+  constructor(error: InputFault, details: ErrorDetails & Required<Pick<ErrorDetails, 'violations'>>)
+  constructor(error: Exclude<ErrorName, InputFault>, details?: ErrorDetails)
   constructor(error: ErrorName, details: ErrorDetails = {}) {
     const [status, title] = errors[error]
     super(details.detail ?? title, { cause: details.cause })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type Server, STATUS_CODES } from 'node:http'
+import { malformed } from '../path-api/answer/invalid-input.ts'
 import { problem } from '../path-api/response/problem.ts'
 import { ServiceError } from '../schemas/errors.ts'
 
@@ -10,8 +11,11 @@ export function refuseUnreadable(server: Server): void {
       socket.destroy()
       return
     }
-    const name = error.code === 'HPE_HEADER_OVERFLOW' ? 'HeadersTooLarge' : 'MalformedRequest'
-    const { status, headers, body } = problem(new ServiceError(name), '/', randomUUID())
+    const refusal =
+      error.code === 'HPE_HEADER_OVERFLOW'
+        ? new ServiceError('HeadersTooLarge')
+        : malformed('request', '', 'http', 'must be HTTP/1.1')
+    const { status, headers, body } = problem(refusal, '/', randomUUID())
     const text = String(body)
     const all = { ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }
     const lines = Object.entries(all).map(([header, value]) => `${header}: ${value}`)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Expected } from '../../records/store/decisions.ts'
-import { ServiceError } from '../../schemas/errors.ts'
+import { malformed } from './invalid-input.ts'
 
 const entityTags =
   /^(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*$/
@@ -34,9 +34,8 @@ export function parseIfMatch(header: string | undefined, ids: readonly string[] 
   if (header === undefined) return undefined
   const value = header.trim()
   if (value === '*') return 'any'
-  if (!entityTags.test(value)) {
-    throw new ServiceError('MalformedRequest', { detail: 'If-Match is neither * nor a list of entity tags.' })
-  }
+  if (!entityTags.test(value))
+    throw malformed('header', 'If-Match', 'entityTags', 'must be * or a list of entity tags')
   return [...value.matchAll(strongVersion)].flatMap(([, id, version]) =>
     id === undefined || ids.some((one) => one.split('::')[0] === id) ? [Number(version)] : [],
   )
@@ -50,7 +49,7 @@ export function parseIfMatch(header: string | undefined, ids: readonly string[] 
 export function wantsNew(header: string | undefined): boolean {
   if (header === undefined) return false
   if (header.trim() === '*') return true
-  throw new ServiceError('MalformedRequest', { detail: 'If-None-Match of a change can only be *.' })
+  throw malformed('header', 'If-None-Match', 'const', 'must be * for a change')
 }
 
 /** Whether If-None-Match names this ETag (weak comparison), so that 304 says it all. */

@@ -13,6 +13,7 @@ import { isDuplicate } from '../../records/store/documents/database.ts'
 import { newId, seededIds } from '../../records/store/documents/ids.ts'
 import { makeIndexes } from '../../records/store/documents/indexes.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { malformed, Placed, placedIn } from '../answer/invalid-input.ts'
 import type { Context } from '../operation/context.ts'
 import type { Rendered } from '../response/rendered.ts'
 
@@ -21,6 +22,8 @@ const hour = 3_600_000
 const keptFor = 24 * hour
 /** After this, work that has not finished has died with its process; no transaction lives as long. */
 const leaseFor = 75_000
+
+const HEADER = 'Idempotency-Key'
 
 interface Claim {
   /** Hash of whose key it is, for which operation, and of the key: the key itself is not kept. */
@@ -95,9 +98,7 @@ async function giveBack(claims: Collection<Claim>, mine: Pick<Claim, '_id' | 'le
 export function idempotencyKey(header: string | string[] | undefined): string | undefined {
   if (header === undefined) return undefined
   if (typeof header === 'string' && /^[\x21-\x7e]{1,255}$/.test(header)) return header
-  throw new ServiceError('MalformedRequest', {
-    detail: 'Idempotency-Key must have 1 to 255 visible characters.',
-  })
+  throw malformed('header', HEADER, 'pattern', 'must have 1 to 255 visible characters')
 }
 
 /** Whether a repetition should get this answer too; what may turn out otherwise next time is tried again. */
@@ -134,7 +135,12 @@ async function claim(
   if (kept === null) throw inUse(1)
   const expired = kept.expiresAt.getTime() <= now
   if (!expired && !timingSafeEqual(kept.fingerprint.buffer, fingerprint)) {
-    throw new ServiceError('IdempotencyKeyReused')
+    const violation = {
+      path: HEADER,
+      code: 'reused',
+      message: 'must be another one than for another request',
+    }
+    throw new Placed('IdempotencyKeyReused', [placedIn('header')(violation)])
   }
   if (!expired && kept.answer !== undefined) return { answer: kept.answer }
   if (!expired && kept.leaseUntil.getTime() > now)

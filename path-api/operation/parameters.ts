@@ -29,8 +29,7 @@ export const parameters: Readonly<Record<string, TSchema>> = {
 /** @throws IdMismatch when an id in the body is not the one in the path */
 export function requireSameId(name: string, inBody: string | number, inPath: string | number): void {
   if (inBody === inPath) return
-  const message = `${name} must be the one in the path.`
   throw new ServiceError('IdMismatch', {
-    violations: [{ path: `body.${name}`, code: 'idMismatch', message }],
+    violations: [{ path: name, code: 'idMismatch', message: 'must be the one in the path' }],
   })
 }

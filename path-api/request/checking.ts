@@ -1,3 +1,4 @@
+import { isInputFault } from '../../schemas/errors.ts'
 import { type Check, checkOf } from '../../schemas/registry.ts'
 import { Answer } from '../answer/answer.ts'
 import { Raw } from '../answer/media.ts'
@@ -9,7 +10,7 @@ type Handle = Operation['handle']
 
 /**
  * An operation's handler under supervision, for tests and development: its reply fits its schema, its errors are
- * declared, and a change looks at the versions that are expected. A fault names the places and never the data.
+ * declared and name what is wrong with the input, and a change looks at the versions that are expected. A fault names the places and never the data.
  */
 export function supervised(operation: Operation): Handle {
   const { id, method, reply } = operation
@@ -29,7 +30,9 @@ async function handled(operation: Operation, ...about: Parameters<Handle>): Prom
   try {
     return await operation.handle(...about)
   } catch (thrown) {
-    const { error } = toServiceError(thrown)
+    const { error, violations } = toServiceError(thrown)
+    if (isInputFault(error) && violations.length === 0)
+      throw new Error(`${operation.id} answers ${error} without a violation`, { cause: thrown })
     if (impliedErrors(operation).includes(error) || operation.errors?.includes(error)) throw thrown
     throw new Error(`${operation.id} answers ${error}, which it does not declare`, { cause: thrown })
   }

@@ -1,8 +1,8 @@
 import type { TObject, TSchema } from '@sinclair/typebox'
 import express, { type Request, type Response } from 'express'
-import { ServiceError } from '../../schemas/errors.ts'
+import { isInputFault, ServiceError } from '../../schemas/errors.ts'
 import { type Check, checkOf } from '../../schemas/registry.ts'
-import { InvalidInput, placedIn } from '../answer/invalid-input.ts'
+import { InvalidInput, malformed, Placed, placedIn } from '../answer/invalid-input.ts'
 import { Form, Raw, type RawContent } from '../answer/media.ts'
 import type { BodyLimits, Operation } from '../operation/operation.ts'
 import { parseForm, parseJson } from './json.ts'
@@ -48,9 +48,9 @@ export function inputReader({ params, query, body, limits }: Operation): InputRe
  * the body, unless it stands in the path.
  */
 export function inInput(thrown: unknown, { params, body }: Input): unknown {
-  if (!(thrown instanceof ServiceError) || thrown instanceof InvalidInput) return thrown
+  if (!(thrown instanceof ServiceError) || thrown instanceof Placed) return thrown
   const { error, detail } = thrown
-  if (error !== 'RuleViolated' && error !== 'InvalidInput') return thrown
+  if (!isInputFault(error)) return thrown
   const rest = body === undefined ? 'query' : 'body'
   const sent = typeof body === 'object' && body !== null ? body : {}
   const violations = thrown.violations.map((violation) => {
@@ -58,7 +58,7 @@ export function inInput(thrown: unknown, { params, body }: Input): unknown {
     const path = Object.hasOwn(sent, violation.path) ? undefined : Object.keys(params).find(isNamed)
     return path === undefined ? placedIn(rest)(violation) : placedIn('path')({ ...violation, path })
   })
-  return new ServiceError(error, { violations, cause: thrown, ...(detail && { detail }) })
+  return new Placed(error, violations, { cause: thrown, ...(detail && { detail }) })
 }
 
 function bodyCheck(body: Operation['body']): Check | undefined {
@@ -83,7 +83,7 @@ function bodyFault(error: unknown): ServiceError {
   const status = error instanceof Error && 'status' in error ? error.status : undefined
   if (status === 413) return new ServiceError('ContentTooLarge')
   if (status === 415) return new ServiceError('UnsupportedMediaType')
-  return new ServiceError('MalformedRequest', { detail: 'The body cannot be read.' })
+  return malformed('body', '', 'encoding', 'must arrive whole, in the encoding that its head names')
 }
 
 const hasBody = ({ headers }: Request): boolean =>

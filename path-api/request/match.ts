@@ -1,4 +1,4 @@
-import { ServiceError } from '../../schemas/errors.ts'
+import { malformed, Placed, placedIn } from '../answer/invalid-input.ts'
 import { type Method, namesIn } from '../operation/operation.ts'
 
 interface Route {
@@ -17,13 +17,17 @@ const newNode = <R>(): Node<R> => ({ literals: new Map(), routes: new Map() })
 /** What stands at a path: its operations by method, and the values of the path's parameters in their order. */
 interface Found<R> {
   routes: ReadonlyMap<Method, R>
-  values: readonly string[]
+  values: readonly Text[]
 }
+
+/** A segment of a path; undefined where it cannot be read. */
+type Text = string | undefined
 
 /**
  * Finds operations by path. Literal segments win over parameters; a trailing slash makes no difference.
  *
  * @throws when two operations have the same method and shape of path
+ * @returns what throws MalformedRequest where a segment cannot be read and nothing stands
  */
 export function pathMatcher<R extends Route>(routes: Iterable<R>): (path: string) => Found<R> | undefined {
   const root = newNode<R>()
@@ -33,12 +37,26 @@ export function pathMatcher<R extends Route>(routes: Iterable<R>): (path: string
     if (node.routes.has(route.method)) throw new Error(`${route.method} ${route.path} is declared twice`)
     node.routes.set(route.method, route)
   }
-  return (path) => find(root, split(path).map(decode), 0, [])
+  return (path) => {
+    const segments = split(path).map(decode)
+    const found = find(root, segments, 0, [])
+    if (!found && segments.includes(undefined)) throw malformed('path', '', ...UNREADABLE)
+    return found
+  }
 }
 
-/** The values of a route's parameters by name. */
-export const named = (path: string, values: readonly string[]): Record<string, string> =>
-  Object.fromEntries(namesIn(path).map((name, i) => [name, values[i] ?? '']))
+/** The values of a route's parameters by name. @throws MalformedRequest */
+export function named(path: string, values: readonly Text[]): Record<string, string> {
+  const names = namesIn(path)
+  const [code, message] = UNREADABLE
+  const violations = names.flatMap((name, i) =>
+    values[i] === undefined ? [placedIn('path')({ path: name, code, message })] : [],
+  )
+  if (violations.length > 0) throw new Placed('MalformedRequest', violations)
+  return Object.fromEntries(names.map((name, i) => [name, values[i] ?? '']))
+}
+
+const UNREADABLE = ['encoding', 'must be percent-encoded UTF-8 without NUL'] as const
 
 function split(path: string): string[] {
   const segments = path.slice(1).split('/')
@@ -56,28 +74,20 @@ function descend<R>(node: Node<R>, segment: string): Node<R> {
   return next
 }
 
-function decode(segment: string): string {
+function decode(segment: string): Text {
   if (!segment.includes('%')) return segment
-  let text: string
   try {
-    text = decodeURIComponent(segment)
+    const text = decodeURIComponent(segment)
+    return text.includes('\0') ? undefined : text
   } catch {
-    throw new ServiceError('MalformedRequest', { detail: 'The path is not valid percent-encoded UTF-8.' })
+    return undefined
   }
-  if (text.includes('\0'))
-    throw new ServiceError('MalformedRequest', { detail: 'The path contains a NUL character.' })
-  return text
 }
 
-function find<R>(
-  node: Node<R>,
-  segments: readonly string[],
-  at: number,
-  values: string[],
-): Found<R> | undefined {
+function find<R>(node: Node<R>, segments: readonly Text[], at: number, values: Text[]): Found<R> | undefined {
+  if (at === segments.length) return node.routes.size > 0 ? { routes: node.routes, values } : undefined
   const segment = segments[at]
-  if (segment === undefined) return node.routes.size > 0 ? { routes: node.routes, values } : undefined
-  const literal = node.literals.get(segment)
+  const literal = segment === undefined ? undefined : node.literals.get(segment)
   const found = literal && find(literal, segments, at + 1, values)
   if (found || node.parameter === undefined || segment === '') return found
   return find(node.parameter, segments, at + 1, [...values, segment])

@@ -6,6 +6,7 @@ import type { Caller } from '../../records/store/documents/caller.ts'
 import { inTime, QUERY_MS } from '../../records/store/reading/deadline.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { isUnchanged, parseIfMatch, wantsNew } from '../answer/etag.ts'
+import { malformed } from '../answer/invalid-input.ts'
 import { Raw } from '../answer/media.ts'
 import { idempotencyKey, type Once, type Sameness } from '../limits/idempotency.ts'
 import { type Principal, permits, requireReached } from '../operation/access.ts'
@@ -147,7 +148,7 @@ function factsOf(
 function lastEventOf(header: unknown): string | undefined {
   if (header === undefined || header === '') return undefined
   if (typeof header === 'string' && positionOf(header)) return header
-  throw new ServiceError('MalformedRequest', { detail: 'Last-Event-ID is not the id of an event.' })
+  throw malformed('header', 'Last-Event-ID', 'event', 'must be the id of an event')
 }
 
 function samenessOf(

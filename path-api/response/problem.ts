@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { isOutage, unavailable } from '../../records/store/documents/outage.ts'
 import { isOverdue } from '../../records/store/reading/deadline.ts'
 import { closed } from '../../schemas/common.ts'
-import { type ErrorName, errorCode, errors, ServiceError } from '../../schemas/errors.ts'
+import { type ErrorName, errorCode, errors, isInputFault, ServiceError } from '../../schemas/errors.ts'
 import { etagOf } from '../answer/etag.ts'
 import type { Operation } from '../operation/operation.ts'
 import type { Rendered } from './rendered.ts'
@@ -54,7 +54,7 @@ export const Problem = closed('Problem', 'What went wrong', {
   errors: Type.Array(
     Type.Object(
       {
-        path: text('Where: `body.name.displayName`, `query.limit`, `path.mvUid`'),
+        path: text('Where: `body.name.displayName`, `query.limit`, `path.mvUid`, `header.If-Match`'),
         code: text('What, for programs'),
         message: text('What, in a sentence'),
         line: Type.Optional(Type.Integer({ description: 'Of a query: the line, counted from 1' })),
@@ -80,7 +80,7 @@ export function problemExample(name: ErrorName): Static<typeof Problem> {
     instance: '/profile/n4Fq2LxT0a',
     code,
     requestId: '0f7c7a52-1b52-4b0e-8a0e-5b6c3f1d2e4a',
-    errors: name === 'InvalidInput' || name === 'RuleViolated' ? [violation] : [],
+    errors: isInputFault(name) ? [violation] : [],
   }
 }
 

@@ -154,7 +154,7 @@ export class Types {
   async #requireRoom(): Promise<void> {
     const all = documentsOf(this.#records, collectionOf(this.#family))
     if ((await all.countDocuments({}, { limit: MOST })) >= MOST)
-      throw new ServiceError('RuleViolated', { detail: `There are already ${MOST} types, the maximum.` })
+      refuseViolations([{ path: '', code: 'maxItems', message: `would be one type more than ${MOST}` }])
   }
 }
 

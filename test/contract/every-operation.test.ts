@@ -33,6 +33,9 @@ const accepts = (member: TSchema, type: string): boolean =>
 const isOfAnyType = ({ type, anyOf, enum: values }: TSchema): boolean =>
   type === undefined && anyOf === undefined && values === undefined
 
+const placesIn = ({ body }: { body: string }): string[] =>
+  JSON.parse(body).errors.map(({ path }: { path: string }) => path)
+
 /** What every operation refuses before it does anything; hence no service stands behind it here. */
 describe('every operation', () => {
   let sample: Sample
@@ -70,6 +73,8 @@ describe('every operation', () => {
   const refusedBody = async (operation: Operation, body: unknown, about: string) => {
     const answer = await sendJson(operation, body)
     assert.equal(answer.status, 400, `${about}: ${answer.body}`)
+    const places = placesIn(answer)
+    assert.ok(places.length > 0 && places.every((place) => /^body\b/.test(place)), `${about}: ${places}`)
   }
 
   for (const operation of table) {
@@ -104,9 +109,10 @@ describe('every operation', () => {
         it(`refuses what is no ${name}`, async () => {
           // A substance may be called anything.
           const path = params.properties[name]?.pattern === undefined ? [] : ['..%2f']
-          for (const bad of ['%00', '%ff', ...path, 'a'.repeat(10_000)]) {
-            const { status } = await send(operation, pathOf(operation, { [name]: bad }), token)
-            assert.ok([400, 404].includes(status), `${bad.slice(0, 10)}: ${status}`)
+          for (const bad of ['%00', '%ff', '%zz', '%E0%A4%A', ...path, 'a'.repeat(10_000)]) {
+            const answer = await send(operation, pathOf(operation, { [name]: bad }), token)
+            assert.ok([400, 404].includes(answer.status), `${bad.slice(0, 10)}: ${answer.status}`)
+            if (answer.status === 400) assert.ok(placesIn(answer).includes(`path.${name}`), answer.body)
           }
         })
       }
@@ -114,6 +120,7 @@ describe('every operation', () => {
         assert.ok(!('surprise' in query.properties))
         const answer = await send(operation, `${pathOf(operation)}?surprise=1`, token)
         assert.equal(answer.status, 400, answer.body)
+        assert.ok(placesIn(answer).includes('query.surprise'), answer.body)
       })
       const schema = jsonBody(operation)
       if (schema === undefined) return

@@ -93,7 +93,7 @@ function textOf(bytes: Uint8Array): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (error) {
     throw new ServiceError('MalformedRequest', {
-      detail: 'The archetype must be a text in UTF-8.',
+      violations: [fault('', 'encoding', 'must be a text in UTF-8')],
       cause: error,
     })
   }

@@ -149,7 +149,7 @@ export class Compositions {
         (now) => {
           if (now.json === undefined)
             throw new ServiceError('MalformedRequest', {
-              detail: 'The composition has already been deleted.',
+              violations: [{ path: 'compositionId', code: 'deleted', message: 'has already been deleted' }],
             })
           if (version !== undefined && version !== now.version)
             throw new ServiceError('Conflict', { detail: 'This is not the latest version.' })

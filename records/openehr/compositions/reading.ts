@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../schemas/errors.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { readXml } from '../formats/xml.ts'
+import { readXml, unreadable } from '../formats/xml.ts'
 import type { Template } from '../opt/constraints.ts'
 import { canonical, type RmObject } from '../rm/canonical.ts'
 import { jsonOf } from '../rm/in-xml.ts'
@@ -47,7 +47,7 @@ export async function readComposition<T extends { template: Template }>(
 function rootOf(bytes: Uint8Array) {
   const root = readXml(bytes, DEPTH)
   if (root.name === 'composition' || root.type === 'COMPOSITION') return root
-  throw new ServiceError('MalformedRequest', { detail: 'The root of the XML must be a composition.' })
+  throw unreadable('its root must be a composition')
 }
 
 const unknownTemplate = (templateId: unknown): Violation => ({

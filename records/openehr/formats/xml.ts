@@ -17,8 +17,10 @@ const MOST_ELEMENTS = 400_000
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
 const XMLNS = 'http://www.w3.org/2000/xmlns/'
 
-const unreadable = (what: string) =>
-  new ServiceError('MalformedRequest', { detail: `The XML cannot be read: ${what}.` })
+export const unreadable = (what: string) =>
+  new ServiceError('MalformedRequest', {
+    violations: [{ path: '', code: 'xml', message: `cannot be read: ${what}` }],
+  })
 
 /**
  * Reads an XML document. Nothing in it reaches out of it or grows: a document type declaration, and with it every entity

@@ -29,7 +29,9 @@ export function decodeCursor(list: string, cursor: string): Position {
 }
 
 export const foreignCursor = () =>
-  new ServiceError('MalformedRequest', { detail: 'The cursor does not belong to this list.' })
+  new ServiceError('MalformedRequest', {
+    violations: [{ path: 'cursor', code: 'cursor', message: 'must be one that this list has returned' }],
+  })
 
 function isSortable(value: unknown): value is Position['value'] {
   if (value instanceof Date) return !Number.isNaN(value.getTime())

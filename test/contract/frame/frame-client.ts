@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { requireNamed } from '../../harness/clients/named.ts'
 import { type Sample, startSample } from './sample.ts'
 
 export const asAnna = { authorization: 'Bearer user-anna' }
@@ -26,6 +27,7 @@ export function frameClient() {
       const problem = JSON.parse(body)
       assert.equal(problem.code, code)
       assert.equal(problem.status, status)
+      requireNamed({ status, body: problem })
       assert.equal(problem.requestId, response.headers.get('x-request-id'))
       return problem
     },

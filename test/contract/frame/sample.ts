@@ -26,6 +26,7 @@ const Note = closed('SampleNote', 'A note', {
   stars: Type.Optional(Type.Integer({ minimum: 0, maximum: 5, description: 'Stars', examples: [3] })),
   tags: Type.Optional(Type.Array(Type.String(), { description: 'Tags', examples: [['home']] })),
 })
+const noPicture = { path: '', code: 'picture', message: 'must be three bytes of PNG' }
 const about = { source: 'a test', access: 'self' } as const
 
 /** How often countNote was done, by what it was told. */
@@ -101,7 +102,8 @@ const sampleOperations: Operation[] = [
     errors: ['RuleViolated'],
     handle: ({ body: { type, bytes } }, { expected }) => {
       if (expected) throw new ServiceError('PreconditionFailed', { version: 1 })
-      if (type !== 'image/png' || bytes.length !== 3) throw new ServiceError('RuleViolated')
+      if (type !== 'image/png' || bytes.length !== 3)
+        throw new ServiceError('RuleViolated', { violations: [noPicture] })
     },
   }),
   operation({
@@ -161,7 +163,7 @@ const sampleOperations: Operation[] = [
       const times = (done.get(how) ?? 0) + 1
       done.set(how, times)
       await new Promise((resolve) => setTimeout(resolve, 50))
-      if (how === 'breaks a rule') throw new ServiceError('RuleViolated')
+      if (how === 'breaks a rule') throw new ServiceError('RuleViolated', { violations: [noPicture] })
       if (how === 'fails once' && times === 1) throw new Error('once')
       if (how === 'is late once' && times === 1) throw new ServiceError('DeadlineExceeded')
       return { times, id: newId(), again }

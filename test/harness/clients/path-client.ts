@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { service } from '../service/service.ts'
+import { requireNamed } from './named.ts'
 
 export interface Answer {
   status: number
@@ -23,7 +24,9 @@ export async function call(
     ...(body === undefined ? {} : { body: json ? JSON.stringify(body) : (body as Buffer) }),
   })
   const { status, headers: answered } = response
-  return { status, headers: answered, etag: answered.get('etag') ?? '', body: await bodyOf(response) }
+  const answer = { status, headers: answered, etag: answered.get('etag') ?? '', body: await bodyOf(response) }
+  requireNamed(answer)
+  return answer
 }
 
 async function bodyOf(response: Response): Promise<unknown> {

@@ -188,7 +188,7 @@ describe('records/store', () => {
       ).map(({ id }) => id)
       const next = <T extends { text: string }>(now: T): T => ({ ...now, text: `${now.text}.` })
       const refuse = () => {
-        throw new ServiceError('RuleViolated')
+        throw new ServiceError('RuleViolated', { violations: [] })
       }
       const [one = '', two = ''] = ids
       const kinds = [
@@ -221,7 +221,7 @@ describe('records/store', () => {
     it('writes nothing when the change throws', async () => {
       const { id } = await add('e')
       const refuse = () => {
-        throw new ServiceError('RuleViolated')
+        throw new ServiceError('RuleViolated', { violations: [] })
       }
       await assert.rejects(notes.update(subject, { id }, refuse), is('RuleViolated'))
       assert.equal((await notes.get(subject, { id })).version, 1)
