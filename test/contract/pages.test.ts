@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, chromium, type Page } from 'playwright-core'
 import { html } from '../../path-api/pages/page.ts'
 import { table } from '../../path-api/table.ts'
 import { complaintsOf } from '../harness/clients/axe.ts'
@@ -30,9 +30,11 @@ const links: Record<string, () => Promise<string>> = {
 /** The narrowest telephone, and a room without light: where pages break first. */
 describe('every page', () => {
   let browser: Browser
+  let page: Page
   before(async function () {
     if (!existsSync(executablePath)) return this.skip()
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    page = await browser.newPage({ viewport: { width: 360, height: 740 } })
   })
   after(() => browser?.close())
 
@@ -45,7 +47,6 @@ describe('every page', () => {
     it(`${path}: fits 360 px, dark and light, in both languages, and axe-core has nothing to say`, async () => {
       const link = new URL((await links[id]?.()) ?? service.url + path)
       if ('token' in query.properties && !links[id]) link.searchParams.set('token', 'void')
-      const page = await browser.newPage({ viewport: { width: 360, height: 740 } })
       for (const language of ['en', 'nl']) {
         link.searchParams.set('lang', language)
         assert.equal((await page.goto(link.href))?.status(), 200)
@@ -57,6 +58,5 @@ describe('every page', () => {
         await page.emulateMedia({ colorScheme })
         assert.deepEqual(await complaintsOf(page), [], colorScheme)
       }
-      await page.close()
     })
 })

@@ -20,12 +20,14 @@ describe('counts by the array with which an index begins', function suite() {
     )
   })
 
-  /** Of each set of people, as many as a look at all documents finds. */
+  /** Of each set of people, as many as are found in all documents, read once. */
   const assertCounts = async () => {
+    const all = await things.find({}, { hint: { $natural: 1 }, projection: { who: 1 } }).toArray()
     for (let seed = 1; seed < 64; seed += 3) {
-      const filter = { who: { $in: [...some(seed), null, 'nobody'] } }
-      const looked = (await things.find(filter, { hint: { $natural: 1 } }).toArray()).length
-      assert.equal(await things.countDocuments(filter), looked, JSON.stringify(filter))
+      const names = [...some(seed), null, 'nobody']
+      const found = all.filter((thing) => [thing.who ?? null].flat().some((name) => names.includes(name)))
+      const filter = { who: { $in: names } }
+      assert.equal(await things.countDocuments(filter), found.length, JSON.stringify(filter))
     }
   }
 
