@@ -40,8 +40,8 @@ function commandLine(args) {
   const named = [...new Set(words.flatMap(names))]
   return [
     '--parallel',
-    // One more than processors: tests wait for disks and for each other, too.
-    `--jobs=${availableParallelism() + 1}`,
+    // Two more than processors: tests wait for disks, processes and each other, too.
+    `--jobs=${availableParallelism() + 2}`,
     // A word that names nothing must not look like a run that passed.
     '--fail-zero',
     ...(titles.length > 0 ? [`--grep=/${titles.map(escaped).join('|')}/i`] : []),
