@@ -276,11 +276,10 @@ async function* collectedRows({ found, evaluated, collected, pace }: Work): Asyn
   let made: Made[] = []
   for await (const forest of found) {
     if (pace.isDue()) await pace.giveWay()
-    let steps = 0
     for (const row of evaluated.rows(forest)) {
       if (row) made.push(...collected.add(row, forest.ehrId))
+      else if (pace.isDue()) await pace.giveWay()
       if (collected.isFull()) break
-      if (++steps % 256 === 0 && pace.isDue()) await pace.giveWay()
     }
     if (collected.isFull()) break
     if (made.length >= BATCH) {

@@ -2,13 +2,13 @@ import type { Condition, Operand } from '../language/ast.ts'
 import { applied } from '../terms/functions.ts'
 import { likePattern } from '../terms/like.ts'
 import { compare, type Term, type Truth, textIn } from '../terms/terms.ts'
-import type { Getter, Joins, Row } from './joins.ts'
+import type { Getter, Joins, Row, Variable } from './joins.ts'
 import { constantOf } from './predicates.ts'
 
-/** A condition on rows, and how many steps have to be taken before it can be judged. */
+/** A condition on rows, and what has to be known before it can be judged. */
 export interface ConditionCheck {
   of(row: Row): Truth
-  needs: number
+  about: readonly Variable[]
 }
 
 /** What an operand comes to. */
@@ -17,7 +17,7 @@ export function getter(operand: Operand, joins: Joins, now: Date): Getter {
   if (operand.kind === 'call') {
     const given = operand.arguments.map((one) => getter(one, joins, now))
     return {
-      needs: Math.max(0, ...given.map(({ needs }) => needs)),
+      about: given.flatMap(({ about }) => about),
       of: (row) => ({
         value: applied(
           operand.name,
@@ -28,10 +28,10 @@ export function getter(operand: Operand, joins: Joins, now: Date): Getter {
     }
   }
   const term: Term = { value: constantOf(operand) }
-  return { of: () => term, needs: 0 }
+  return { of: () => term, about: [] }
 }
 
-/** The terms of an AND, one by one: each is judged as early as it can be. */
+/** The terms of an AND, one by one: each is judged by itself. */
 export function conjuncts(condition: Condition | undefined): Condition[] {
   if (condition === undefined) return []
   return condition.kind === 'and' ? condition.terms.flatMap(conjuncts) : [condition]
@@ -46,8 +46,8 @@ export function prepare(condition: Condition, joins: Joins, now: Date): () => Co
     case 'not': {
       const prepared = prepare(condition.term, joins, now)
       return () => {
-        const { of, needs } = prepared()
-        return { needs, of: (row) => negated(of(row)) }
+        const { of, about } = prepared()
+        return { about, of: (row) => negated(of(row)) }
       }
     }
     case 'exists':
@@ -55,8 +55,8 @@ export function prepare(condition: Condition, joins: Joins, now: Date): () => Co
     case 'comparison': {
       const [left, right] = [getter(condition.left, joins, now), getter(condition.right, joins, now)]
       const { operator } = condition
-      const needs = Math.max(left.needs, right.needs)
-      return () => ({ needs, of: (row) => compare(left.of(row), operator, right.of(row)) })
+      const about = [...left.about, ...right.about]
+      return () => ({ about, of: (row) => compare(left.of(row), operator, right.of(row)) })
     }
     case 'like':
       return like(condition, joins, now)
@@ -85,7 +85,7 @@ function joined(
       }
       return unknown ? undefined : !decisive
     }
-    return { of, needs: Math.max(...checks.map(({ needs }) => needs)) }
+    return { of, about: checks.flatMap(({ about }) => about) }
   }
 }
 
@@ -100,7 +100,7 @@ function like(
     const text = textIn(operand.of(row))
     return text === undefined ? undefined : fits(text)
   }
-  return () => ({ of, needs: operand.needs })
+  return () => ({ of, about: operand.about })
 }
 
 function matches(
@@ -115,5 +115,5 @@ function matches(
     if (term.value === undefined || term.value === null) return undefined
     return terms.some((one) => compare(term, '=', one) === true)
   }
-  return () => ({ of, needs: operand.needs })
+  return () => ({ of, about: operand.about })
 }

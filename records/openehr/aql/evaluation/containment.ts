@@ -4,20 +4,19 @@ import type { Forest, Node } from './forest.ts'
 import { type Accepts, accepting } from './predicates.ts'
 
 /** What FROM says, ready to be looked for; each class has a place of its own among what is bound. */
-export type Pattern =
-  | { kind: 'and' | 'or'; terms: Pattern[] }
-  | {
-      kind: 'class'
-      slot: number
-      accepts(node: Node): boolean
-      inner: Pattern | undefined
-      negated: boolean
-    }
+export type Pattern = { kind: 'and' | 'or'; terms: Pattern[] } | ClassPattern
+
+export interface ClassPattern {
+  kind: 'class'
+  slot: number
+  accepts(node: Node): boolean
+  inner: Pattern | undefined
+  negated: boolean
+}
 
 /** The nodes that the classes of FROM stand for, by their slots. */
 export type Bound = (Node | undefined)[]
 
-/** In order, so that the slots of variables are known. */
 export interface Patterns {
   pattern: Pattern
   slots: number
@@ -65,65 +64,15 @@ function acceptingNode({ rmType, predicate }: ClassNode, allVersions: boolean): 
   return ({ object, latest }) => isOfClass(object._type) && (allVersions || latest) && accepts(object)
 }
 
-/** Where the nodes are that a class accepts: found once for each forest. */
-type Found = Map<Pattern, number[]>
-
-/**
- * Binds the classes of FROM to nodes in all ways that there are.
- * @returns a generator that yields true each time that all are bound, and false in between, where work may be interrupted
- */
-export const bindings = (pattern: Pattern, forest: Forest, bound: Bound): Generator<boolean> =>
-  within(pattern, { forest, bound, found: new Map() }, 0, forest.nodes.length)
-
-interface Search {
-  forest: Forest
-  bound: Bound
-  found: Found
-}
-
-function within(pattern: Pattern, search: Search, from: number, to: number): Generator<boolean> {
-  if (pattern.kind === 'class') return ofClass(pattern, search, from, to)
-  return pattern.kind === 'and'
-    ? together(pattern.terms, search, from, to)
-    : either(pattern.terms, search, from, to)
-}
-
-function* ofClass(
-  pattern: Extract<Pattern, { kind: 'class' }>,
-  search: Search,
-  from: number,
-  to: number,
-): Generator<boolean> {
-  const { slot, inner, negated } = pattern
-  const candidates = candidatesOf(pattern, search)
-  for (let i = firstFrom(candidates, from); i < candidates.length; i++) {
-    const at = candidates[i] as number
-    if (at >= to) break
-    const node = search.forest.nodes[at] as Node
-    search.bound[slot] = node
-    if (inner === undefined) yield true
-    else if (!negated) yield* within(inner, search, at + 1, node.end)
-    else if (!(yield* isAnywhere(inner, search, at + 1, node.end))) yield true
-    yield false
-  }
-  search.bound[slot] = undefined
-}
-
-function candidatesOf(
-  pattern: Extract<Pattern, { kind: 'class' }>,
-  { forest: { nodes }, found }: Search,
-): number[] {
-  let candidates = found.get(pattern)
-  if (candidates === undefined) {
-    candidates = []
-    for (let i = 0; i < nodes.length; i++) if (pattern.accepts(nodes[i] as Node)) candidates.push(i)
-    found.set(pattern, candidates)
-  }
+/** Where the nodes of a forest are that a class accepts. */
+export function candidatesIn({ nodes }: Forest, { accepts }: ClassPattern): number[] {
+  const candidates: number[] = []
+  for (let i = 0; i < nodes.length; i++) if (accepts(nodes[i] as Node)) candidates.push(i)
   return candidates
 }
 
 /** The first of the ascending numbers that is not below `from`, by halves. */
-function firstFrom(numbers: readonly number[], from: number): number {
+export function firstFrom(numbers: readonly number[], from: number): number {
   let [low, high] = [0, numbers.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -131,42 +80,4 @@ function firstFrom(numbers: readonly number[], from: number): number {
     else high = middle
   }
   return low
-}
-
-/** Whether it can be bound there; interrupted as the rest is, and nothing stays bound. */
-function* isAnywhere(
-  pattern: Pattern,
-  search: Search,
-  from: number,
-  to: number,
-): Generator<boolean, boolean> {
-  const bound = [...search.bound]
-  for (const found of within(pattern, search, from, to)) {
-    if (found) {
-      search.bound.splice(0, bound.length, ...bound)
-      return true
-    }
-    yield false
-  }
-  return false
-}
-
-/** Each way to bind one with each way to bind the others. */
-function* together(terms: readonly Pattern[], search: Search, from: number, to: number): Generator<boolean> {
-  const [first, ...rest] = terms
-  if (first === undefined) {
-    yield true
-    return
-  }
-  for (const found of within(first, search, from, to)) {
-    if (found) yield* together(rest, search, from, to)
-    else yield false
-  }
-}
-
-/** One of them has to be there; those that are not leave their variables empty. */
-function* either(terms: readonly Pattern[], search: Search, from: number, to: number): Generator<boolean> {
-  const there: Pattern[] = []
-  for (const term of terms) if (yield* isAnywhere(term, search, from, to)) there.push(term)
-  if (there.length > 0) yield* together(there, search, from, to)
 }

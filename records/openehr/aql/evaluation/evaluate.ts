@@ -1,9 +1,11 @@
 import type { Aggregate, Query } from '../language/ast.ts'
 import type { Term } from '../terms/terms.ts'
-import { type ConditionCheck, conjuncts, getter, prepare } from './condition-checks.ts'
-import { type Bound, bindings, patternsOf } from './containment.ts'
+import { conjuncts, getter, prepare } from './condition-checks.ts'
+import { patternsOf } from './containment.ts'
 import type { Forest } from './forest.ts'
 import { type Getter, Joins, type Row } from './joins.ts'
+import { Effort, type Found, Listing } from './ways/listing.ts'
+import { Variables } from './ways/variables.ts'
 
 /** A query made ready to be evaluated on one EHR, or one composition, after the other. */
 export interface Evaluation {
@@ -15,16 +17,16 @@ export interface Evaluation {
    * The rows of a forest.
    * @returns a generator that yields a row, always the same object, or undefined in between, where work may be interrupted
    */
-  rows(forest: Forest): Generator<Row | undefined>
+  rows(forest: Forest): Generator<Found | undefined>
 }
 
 /** What is counted when nothing is named. */
-const EACH: Getter = { of: () => ({ value: true }), needs: 0 }
+const EACH: Getter = { of: () => ({ value: true }), about: [] }
 
 /** @param query checked, with the values of its parameters */
 export function evaluation(query: Query, now: Date): Evaluation {
-  const { pattern, slots, variables } = patternsOf(query.from)
-  const joins = new Joins(variables)
+  const patterns = patternsOf(query.from)
+  const joins = new Joins(patterns.variables)
   const columns = query.columns.map(({ expression }) =>
     expression.kind === 'aggregate' ? aggregated(expression, joins) : getter(expression, joins, now),
   )
@@ -32,33 +34,18 @@ export function evaluation(query: Query, now: Date): Evaluation {
     column === undefined ? joins.path(operand) : (columns[column] as Getter),
   )
   const prepared = conjuncts(query.where).map((condition) => prepare(condition, joins, now))
-  const holds = checksAfter(
-    prepared.map((one) => one()),
-    joins.steps.length,
-  )
+  const variables = new Variables({
+    ...patterns,
+    steps: joins.steps,
+    conditions: prepared.map((one) => one()),
+    said: [...columns, ...orderBy].flatMap(({ about }) => about),
+  })
+  const effort = new Effort()
   return {
     columns: columns.map(({ of }) => of),
     orderBy: orderBy.map(({ of }) => of),
-    *rows(forest) {
-      const bound: Bound = new Array(slots).fill(undefined)
-      const row: Row = { bound, values: [] }
-      for (const found of bindings(pattern, forest, bound)) {
-        if (!found) yield undefined
-        else for (const isRow of joins.rows(row, holds)) yield isRow ? row : undefined
-      }
-    },
+    rows: (forest) => new Listing(variables, joins, forest, effort).rows(),
   }
 }
 
 const aggregated = ({ path }: Aggregate, joins: Joins): Getter => (path ? joins.path(path) : EACH)
-
-/** Judges each condition as soon as its steps have been taken: what fails early is not gone into. */
-function checksAfter(
-  conditions: readonly ConditionCheck[],
-  steps: number,
-): (row: Row, taken: number) => boolean {
-  const ready = Array.from({ length: steps + 1 }, (_, taken) =>
-    conditions.filter(({ needs }) => needs === taken),
-  )
-  return (row, taken) => (ready[taken] as ConditionCheck[]).every(({ of }) => of(row) === true)
-}

@@ -10,8 +10,14 @@ export interface Row {
   values: unknown[]
 }
 
+/** What takes different values in different rows: a class of FROM, or a step from there. */
+export interface Variable {
+  slot: number
+  step?: number | undefined
+}
+
 /** One step of the paths: equal beginnings are one step, so that what stands behind them belongs together. */
-interface Step {
+export interface Step {
   /** The class that it begins at. */
   slot: number
   /** The step before; undefined: it begins at the class itself. */
@@ -21,10 +27,10 @@ interface Step {
   accepts: Accepts | undefined
 }
 
-/** An operand of a row, and how many steps have to be taken before it is known. */
+/** An operand of a row, and what it is made of. */
 export interface Getter {
   of(row: Row): Term
-  needs: number
+  about: readonly Variable[]
 }
 
 /** Two predicates are the same one wherever they stand in the text. */
@@ -56,7 +62,7 @@ export class Joins {
    * Whether a path leads to anything: where it begins as other paths do, from what those have come to. To be asked for when
    * all others are there: it makes no rows.
    */
-  exists({ variable, predicate, parts }: Path): { of(row: Row): boolean; needs: number } {
+  exists({ variable, predicate, parts }: Path): { of(row: Row): boolean; about: readonly Variable[] } {
     const slot = this.#variables.get(variable) as number
     let last: number | undefined
     const rest: PathStep[] = []
@@ -68,10 +74,10 @@ export class Joins {
       if (known === undefined) rest.push(step)
       else last = known
     }
-    const { of, needs } = this.#getter(slot, last)
+    const { of, about } = this.#getter(slot, last)
     const reached = reaching(rest)
     return {
-      needs,
+      about,
       of: (row) => {
         const { value } = of(row)
         if (accepts && !(isObject(value) && accepts(value))) return false
@@ -95,14 +101,15 @@ export class Joins {
   }
 
   #getter(slot: number, step: number | undefined): Getter {
-    if (step === undefined) return { of: ({ bound }) => ({ value: bound[slot]?.object }), needs: 0 }
+    const about = [{ slot, step }]
+    if (step === undefined) return { of: ({ bound }) => ({ value: bound[slot]?.object }), about }
     const { attribute } = this.steps[step] as Step
     const of = (row: Row): Term => ({
       value: row.values[step],
       holder: this.#holderOf(step, row) as RmObject | undefined,
       attribute,
     })
-    return { of, needs: step + 1 }
+    return { of, about }
   }
 
   #holderOf(step: number, row: Row): unknown {
@@ -110,45 +117,16 @@ export class Joins {
     return parent === undefined ? row.bound[slot]?.object : row.values[parent]
   }
 
+  slotOf(step: number): number {
+    return (this.steps[step] as Step).slot
+  }
+
   /** What a step leads to; what is missing is there once, as nothing. */
-  #members(step: number, row: Row): unknown[] {
+  members(step: number, row: Row): unknown[] {
     const { attribute, accepts } = this.steps[step] as Step
     const holder = this.#holderOf(step, row)
     if (attribute === undefined) return isObject(holder) && accepts?.(holder) ? [holder] : [undefined]
     const members = membersOf(holder, attribute, accepts)
     return members.length === 0 ? [undefined] : members
-  }
-
-  /**
-   * Takes the steps in all ways that there are. Of a fork, each way is combined with each of the others.
-   * @param holds whether a row may go on that has come to its first `taken` steps
-   * @returns a generator that yields true for each row, and false in between
-   */
-  *rows(row: Row, holds: (row: Row, taken: number) => boolean): Generator<boolean> {
-    const last = this.steps.length - 1
-    if (!holds(row, 0)) return
-    if (last < 0) {
-      yield true
-      return
-    }
-    const members: unknown[][] = [this.#members(0, row)]
-    const next = [0]
-    for (let step = 0; step >= 0; ) {
-      const at = next[step] as number
-      const ways = members[step] as unknown[]
-      if (at >= ways.length) {
-        step--
-        continue
-      }
-      next[step] = at + 1
-      row.values[step] = ways[at]
-      if (!holds(row, step + 1)) yield false
-      else if (step === last) yield true
-      else {
-        step++
-        members[step] = this.#members(step, row)
-        next[step] = 0
-      }
-    }
   }
 }

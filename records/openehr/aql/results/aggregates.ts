@@ -5,7 +5,8 @@ import { cellOf } from './made.ts'
 
 /** What of a group becomes one value. */
 export interface Tally {
-  add(term: Term): void
+  /** @param times how often it is there */
+  add(term: Term, times: number): void
   result(): { cell: string; key: Key }
 }
 
@@ -21,8 +22,8 @@ const numeric = (value: number | undefined) => ({ cell: JSON.stringify(value ?? 
 function count(): Tally {
   let found = 0
   return {
-    add(term) {
-      if (isThere(term)) found++
+    add(term, times) {
+      if (isThere(term)) found += times
     },
     result: () => numeric(found),
   }
@@ -58,11 +59,11 @@ function extreme(direction: 1 | -1): Tally {
 function sum(average: boolean): Tally {
   let [total, added] = [0, 0]
   return {
-    add(term) {
+    add(term, times) {
       const value = numberIn(term)
       if (value === undefined) return
-      total += value
-      added++
+      total += value * times
+      added += times
     },
     result: () => numeric(added === 0 ? undefined : average ? total / added : total),
   }

@@ -1,7 +1,7 @@
 import type { Evaluation } from '../evaluation/evaluate.ts'
-import type { Row } from '../evaluation/joins.ts'
+import type { Found } from '../evaluation/ways/listing.ts'
 import type { Query } from '../language/ast.ts'
-import { keyOf } from '../terms/terms.ts'
+import { isObject, keyOf, type Term } from '../terms/terms.ts'
 import type { Budget } from './budget.ts'
 import { grouped } from './groups.ts'
 import { type Collector, cellOf, comparing, type Made, sizeOf, type Window } from './made.ts'
@@ -11,64 +11,76 @@ export function collector(query: Query, evaluation: Evaluation, window: Window, 
   const isGrouped = query.columns.some(({ expression }) => expression.kind === 'aggregate')
   if (isGrouped) return grouped(query, evaluation, window, budget)
   const made = rowMaker(evaluation)
-  const isNew = query.distinct ? once(budget) : () => true
+  const times = query.distinct ? once(budget) : asOften
   return query.orderBy.length > 0
-    ? ordered(query, made, isNew, window, budget)
-    : plain(made, isNew, window, budget)
+    ? ordered(query, made, times, window, budget)
+    : plain(made, times, window, budget)
 }
 
-type Maker = (row: Row, ehrId: string) => Made
+type Maker = (row: Found, ehrId: string) => Made
 
-const rowMaker =
-  ({ columns, orderBy }: Evaluation): Maker =>
-  (row, ehrId) => ({
-    cells: columns.map((of) => cellOf(of(row))),
+function rowMaker({ columns, orderBy }: Evaluation): Maker {
+  const known = new WeakMap<object, string>()
+  /** An object that is combined with many others is written once. */
+  const cell = (term: Term): string => {
+    const { value } = term
+    if (!isObject(value)) return cellOf(term)
+    const text = known.get(value) ?? cellOf(term)
+    known.set(value, text)
+    return text
+  }
+  return (row, ehrId) => ({
+    cells: columns.map((of) => cell(of(row))),
     keys: orderBy.map((of) => keyOf(of(row))),
-    from: [{ ehrId, records: recordsOf(row) }],
+    from: [{ ehrId, records: [...row.records()] }],
   })
+}
 
-const recordsOf = ({ bound }: Row): string[] => [
-  ...new Set(bound.flatMap((node) => (node?.record === undefined ? [] : [node.record]))),
-]
+/** How often a row is there that has been made. */
+type Times = (made: Made, row: Found) => number
 
-/** Whether a row has not been there yet. */
-function once(budget: Budget): (made: Made) => boolean {
+const asOften: Times = (_, { times }) => times
+
+/** Once, when it has not been there yet. */
+function once(budget: Budget): Times {
   const known = new Set<string>()
-  return (made) => {
-    const key = made.cells.join('\n')
-    if (known.has(key)) return false
+  return ({ cells }) => {
+    const key = cells.join('\n')
+    if (known.has(key)) return 0
     budget.spend(2 * key.length + 50)
     known.add(key)
-    return true
+    return 1
   }
 }
 
-function plain(made: Maker, isNew: (made: Made) => boolean, window: Window, budget: Budget): Collector {
+const repeated = (made: Made, times: number): Made[] => new Array<Made>(times).fill(made)
+
+function plain(make: Maker, timesOf: Times, { offset, limit }: Window, budget: Budget): Collector {
   let seen = 0
-  let more = false
-  const { offset, limit } = window
   return {
     add(row, ehrId) {
-      const one = made(row, ehrId)
-      if (!isNew(one)) return []
-      seen++
-      if (seen <= offset) return []
-      more = seen > offset + limit
-      if (more) return []
-      budget.spend(sizeOf(one))
-      return [one]
+      if (timesOf === asOften && seen + row.times <= offset) {
+        seen += row.times
+        return []
+      }
+      const made = make(row, ehrId)
+      const first = Math.max(seen, offset)
+      seen += timesOf(made, row)
+      const wanted = Math.max(0, Math.min(seen, offset + limit) - first)
+      budget.spend(wanted * sizeOf(made))
+      return repeated(made, wanted)
     },
     end: () => [],
-    isFull: () => more,
-    hasMore: () => more,
+    isFull: () => seen > offset + limit,
+    hasMore: () => seen > offset + limit,
   }
 }
 
 /** Keeps no more than twice what is asked for. */
 function ordered(
   query: Query,
-  made: Maker,
-  isNew: (made: Made) => boolean,
+  make: Maker,
+  timesOf: Times,
   { offset, limit }: Window,
   budget: Budget,
 ): Collector {
@@ -83,10 +95,10 @@ function ordered(
   }
   return {
     add(row, ehrId) {
-      const one = made(row, ehrId)
-      if (!isNew(one)) return []
-      budget.spend(sizeOf(one))
-      kept.push(one)
+      const made = make(row, ehrId)
+      const times = Math.min(timesOf(made, row), wanted)
+      budget.spend(times * sizeOf(made))
+      kept.push(...repeated(made, times))
       if (kept.length >= 2 * wanted) trim()
       return []
     },

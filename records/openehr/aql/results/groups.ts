@@ -38,7 +38,7 @@ export function grouped(query: Query, evaluation: Evaluation, window: Window, bu
   return {
     add(row, ehrId) {
       const terms = evaluation.columns.map((of) => of(row))
-      for (const [i, one] of groupOf(terms).tallies.entries()) one?.add(terms[i] as Term)
+      for (const [i, one] of groupOf(terms).tallies.entries()) one?.add(terms[i] as Term, row.times)
       if (!ehrIds.has(ehrId)) budget.spend(EHR_BYTES)
       ehrIds.add(ehrId)
       return []

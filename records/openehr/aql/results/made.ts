@@ -1,4 +1,4 @@
-import type { Row } from '../evaluation/joins.ts'
+import type { Found } from '../evaluation/ways/listing.ts'
 import type { Query } from '../language/ast.ts'
 import { compareKeys, type Key, type Term } from '../terms/terms.ts'
 
@@ -20,7 +20,7 @@ export interface Window {
 
 /** Takes rows in, and gives out those that are asked for: at once where it can, else at the end. */
 export interface Collector {
-  add(row: Row, ehrId: string): Made[]
+  add(row: Found, ehrId: string): Made[]
   /** What is given out last. */
   end(): Made[]
   /** Whether no further row can change anything. */

@@ -20,9 +20,6 @@ import { corpusBytes } from '../../../harness/openehr.ts'
 import { sized } from '../../../harness/size.ts'
 import { type Suite, World } from './suites.ts'
 
-/** What of a query that combines everything with everything is looked at. */
-const MOST_STEPS = 2_000
-
 const PIECES = [
   ...[
     'SELECT',
@@ -104,27 +101,27 @@ describe('made at random', () => {
     const roots = [...world.ehrs.values()].flatMap(({ documents }) =>
       documents.slice(0, 2).flatMap(({ object }) => object ?? []),
     )
-    let [answered, cut] = [0, 0]
+    let [answered, refused] = [0, 0]
     const ask = (q: string) => {
       const query = checked(parseQuery(q), { x: 1 })
       const evaluated = evaluation(query, new Date())
       const collected = collector(query, evaluated, { offset: 0, limit: 10 }, new Budget())
-      let steps = 0
-      for (const [ehrId, { ehr, documents }] of world.ehrs)
-        for (const row of evaluated.rows(forestOf(ehr, ehrId, documents.slice(0, 2)))) {
-          if (row) collected.add(row, ehrId)
-          if (++steps > MOST_STEPS) {
-            cut++
-            return
-          }
-        }
-      collected.end()
-      answered++
+      try {
+        for (const [ehrId, { ehr, documents }] of world.ehrs)
+          for (const row of evaluated.rows(forestOf(ehr, ehrId, documents.slice(0, 2))))
+            if (row) collected.add(row, ehrId)
+        collected.end()
+        answered++
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.error !== 'DeadlineExceeded') throw error
+        refused++
+      }
     }
     const valid = fc.nat().map((seed) => new AqlQueries(roots, new Random(seed)).next())
     const numRuns = sized(1_000, 20_000, 200_000)
     fc.assert(fc.property(valid, ask), { numRuns, examples: [[NUL_IN_PATTERN]] })
-    assert.equal(answered + cut, numRuns)
+    assert.ok(refused < numRuns / 100, `${refused} are refused`)
+    assert.equal(answered + refused, numRuns)
     const property = fc.property(changed(fc.oneof(valid, fc.constantFrom(...queries))), (q) => {
       try {
         ask(q)
