@@ -9,6 +9,8 @@ import { constantOf } from './predicates.ts'
 export interface ConditionCheck {
   of(row: Row): Truth
   about: readonly Variable[]
+  /** What has to be equal for it. */
+  equal?: readonly [Getter, Getter] | undefined
 }
 
 /** What an operand comes to. */
@@ -56,7 +58,8 @@ export function prepare(condition: Condition, joins: Joins, now: Date): () => Co
       const [left, right] = [getter(condition.left, joins, now), getter(condition.right, joins, now)]
       const { operator } = condition
       const about = [...left.about, ...right.about]
-      return () => ({ about, of: (row) => compare(left.of(row), operator, right.of(row)) })
+      const equal = operator === '=' ? ([left, right] as const) : undefined
+      return () => ({ about, equal, of: (row) => compare(left.of(row), operator, right.of(row)) })
     }
     case 'like':
       return like(condition, joins, now)

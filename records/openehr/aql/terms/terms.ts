@@ -76,6 +76,16 @@ export function compare(left: Term, operator: Operator, right: Term): Truth {
   return same === (operator === '=')
 }
 
+/** The same for all that is equal; undefined: it takes the other one to know. */
+export function equalityKey(term: Term): string | undefined {
+  const temporal = temporalOf(term)
+  const { value } = temporal ?? { value: plain(term.value) }
+  const moment = momentAs('DV_DATE_TIME', value)
+  if (temporal?._type === 'DV_DATE_TIME' && moment !== undefined) return `at ${moment}`
+  const isUid = term.attribute === 'value' && term.holder?._type === 'OBJECT_VERSION_ID'
+  return temporal || isUid || moment !== undefined ? undefined : `${typeof value} ${JSON.stringify(value)}`
+}
+
 function holds(left: unknown, operator: Operator, right: unknown): Truth {
   if (typeof left !== typeof right || typeof left === 'object') return operator === '!='
   const [from, to] = [left as number, right as number]

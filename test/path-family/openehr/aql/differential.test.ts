@@ -190,6 +190,7 @@ const { condition } = fc.letrec<{ condition: string; simple: string }>((tie) => 
       .tuple(operand, fc.array(literal, { minLength: 1, maxLength: 3 }))
       .map(([path, list]) => `${path} MATCHES {${list.join(', ')}}`),
     operand.map((path) => `EXISTS ${path}`),
+    fc.constantFrom(...PATHS).map((path) => `$/${path} = $/${path}`),
     fc.constantFrom('ehr-1', 'ehr-2', 'ehr-9').map((id) => `%/ehr_id/value = '${id}'`),
   ),
   condition: fc.oneof(

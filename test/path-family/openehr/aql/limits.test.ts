@@ -91,6 +91,9 @@ describe('the limits of AQL', () => {
     ])
     const ordered = await answer('a/value/magnitude', names, 'ORDER BY a/value/magnitude DESC LIMIT 1')
     assert.deepEqual(ordered, [[119.9]])
+    const equal = ['a', 'b', 'd'].map((name) => `${name}/value/magnitude`)
+    const pairs = `WHERE ${equal[0]} = ${equal[1]} AND ${equal[1]} = ${equal[2]} AND ${equal[0]} >= 100`
+    assert.deepEqual(await answer('COUNT(*)', names, pairs), [[EVENTS]])
   })
 
   it('end a query that keeps more than 64 MB at once', async () => {

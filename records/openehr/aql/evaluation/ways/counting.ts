@@ -1,7 +1,8 @@
+import { equalityKey } from '../../terms/terms.ts'
 import { type Bound, type ClassPattern, candidatesIn, firstFrom, type Pattern } from '../containment.ts'
 import type { Forest, Node } from '../forest.ts'
-import type { Joins, Row } from '../joins.ts'
-import type { Variables } from './variables.ts'
+import type { Getter, Joins, Row } from '../joins.ts'
+import type { Equality, Variables } from './variables.ts'
 
 /** What is known of a class of FROM in a forest. */
 interface Known {
@@ -159,6 +160,42 @@ export class Counting {
     const { candidates } = this.#of(pattern)
     for (let i = firstFrom(candidates, from); i < candidates.length && (candidates[i] as number) < to; i++)
       yield i
+  }
+
+  /** The candidates of a class by what they, or those of a class in them, have to be equal to; of some it is not known. */
+  byKey(pattern: ClassPattern, { of, own, steps }: Equality): Map<string | undefined, number[]> {
+    const found = new Map<string | undefined, number[]>()
+    const add = (key: string | undefined, i: number): void => {
+      const known = found.get(key)
+      if (known === undefined) found.set(key, [i])
+      else if (known.at(-1) !== i) known.push(i)
+    }
+    const keys = this.candidates(of).map((at) => this.#keysAt(at, of.slot, own, steps))
+    for (const [i, at] of this.candidates(pattern).entries()) {
+      const inside = of === pattern ? [i] : this.#within(of, at + 1, this.nodeAt(at).end)
+      for (const j of inside) for (const key of keys[j] ?? []) add(key, i)
+    }
+    return found
+  }
+
+  #keysAt(at: number, slot: number, own: Getter, steps: readonly number[]): Set<string | undefined> {
+    const row = this.#row
+    row.bound[slot] = this.nodeAt(at)
+    const keys = new Set<string | undefined>()
+    const take = (taken: number): void => {
+      const step = steps[taken]
+      if (step === undefined) {
+        const term = own.of(row)
+        if (term.value !== undefined && term.value !== null) keys.add(equalityKey(term))
+        return
+      }
+      for (const member of this.#joins.members(step, row)) {
+        row.values[step] = member
+        take(taken + 1)
+      }
+    }
+    take(0)
+    return keys
   }
 
   /** The records that what is counted is of. */

@@ -1,9 +1,10 @@
 import { ServiceError } from '../../../../../schemas/errors.ts'
+import { equalityKey } from '../../terms/terms.ts'
 import { type ClassPattern, firstFrom, type Pattern } from '../containment.ts'
 import type { Forest, Node } from '../forest.ts'
 import type { Joins, Row } from '../joins.ts'
 import { Counting } from './counting.ts'
-import type { Level, Variables } from './variables.ts'
+import type { Equality, Level, Variables } from './variables.ts'
 
 /** A row, in how many ways it is there, and the records that it is of. */
 export interface Found extends Row {
@@ -53,6 +54,9 @@ export class Listing {
   readonly #from: (number | undefined)[] = []
   readonly #to: number[] = []
   readonly #among: boolean[] = []
+  /** Of each level, which of its values are tried; undefined: each. */
+  readonly #picked: (readonly number[] | undefined)[] = []
+  readonly #byKey: (Map<string | undefined, number[]> | undefined)[] = []
 
   constructor(variables: Variables, joins: Joins, forest: Forest, effort: Effort) {
     this.#variables = variables
@@ -105,7 +109,7 @@ export class Listing {
 
   /** Begins with the values of a level. */
   #open(at: number): void {
-    const { slot, step, pattern } = this.#variables.levels[at] as Level
+    const { slot, step, pattern, equality } = this.#variables.levels[at] as Level
     if (pattern === undefined) {
       const members = this.#joins.members(step as number, this.#found)
       this.#values[at] = members
@@ -118,12 +122,31 @@ export class Listing {
     this.#values[at] = from === undefined ? [undefined] : candidates
     this.#next[at] = firstFrom(candidates, from ?? 0)
     this.#end[at] = from === undefined ? 1 : firstFrom(candidates, this.#to[slot] as number)
+    this.#picked[at] = undefined
+    if (equality && (this.#end[at] as number) - (this.#next[at] as number) > 1)
+      this.#pick(at, pattern, equality)
+  }
+
+  /** Leaves out what is not equal to what has to be equal to it. */
+  #pick(at: number, pattern: ClassPattern, equality: Equality): void {
+    const term = equality.known.of(this.#found)
+    const key = equalityKey(term)
+    if (term.value === undefined || term.value === null) this.#end[at] = 0
+    if (key === undefined) return
+    this.#byKey[at] ??= this.#counting.byKey(pattern, equality)
+    const byKey = this.#byKey[at]
+    const [equal, unknown] = [byKey?.get(key) ?? [], byKey?.get(undefined) ?? []]
+    const picked = unknown.length === 0 ? equal : [...new Set([...equal, ...unknown])].sort((a, b) => a - b)
+    this.#picked[at] = picked
+    this.#next[at] = firstFrom(picked, this.#next[at] as number)
+    this.#end[at] = firstFrom(picked, this.#end[at] as number)
   }
 
   /** Takes the next value of a level. @returns in how many ways what is counted is there with it */
   #take({ slot, step, pattern, checks, counted }: Level, at: number): number {
-    const i = this.#next[at] as number
-    this.#next[at] = i + 1
+    const next = this.#next[at] as number
+    this.#next[at] = next + 1
+    const i = this.#picked[at]?.[next] ?? next
     const value = (this.#values[at] as unknown[])[i]
     const row = this.#found
     let node: Node | undefined

@@ -1,6 +1,6 @@
 import type { ConditionCheck } from '../condition-checks.ts'
 import type { ClassPattern, Pattern, Patterns } from '../containment.ts'
-import type { Step, Variable } from '../joins.ts'
+import type { Getter, Step, Variable } from '../joins.ts'
 
 /** A variable that is listed: each of its values makes rows of its own. */
 export interface Level {
@@ -13,6 +13,17 @@ export interface Level {
   counted: readonly number[]
   /** What is known to be true or not as soon as it has a value. */
   checks: readonly ConditionCheck[]
+  /** What has to be equal to something before it. */
+  equality?: Equality
+}
+
+/** Of a class, or in it, there is something that is equal to what is known already. */
+export interface Equality {
+  known: Getter
+  /** Of which class it is, and what: a variable, with the steps that lead to it. */
+  of: ClassPattern
+  own: Getter
+  steps: readonly number[]
 }
 
 /** A query as far as it can be told apart which variables are listed, since rows say or compare their values, and which are counted. */
@@ -34,6 +45,7 @@ export class Variables {
   readonly levels: readonly Level[]
   /** What is true of all rows or of none. */
   readonly constants: readonly ConditionCheck[]
+  readonly #given: readonly Step[]
   readonly #steps: { children: number[]; filters: ConditionCheck[] }[]
   readonly #classes: { steps: number[]; filters: ConditionCheck[] }[]
   readonly #listed = new Set<Pattern>()
@@ -41,6 +53,7 @@ export class Variables {
   constructor({ pattern, slots, steps, conditions, said }: Given) {
     this.pattern = pattern
     this.slots = slots
+    this.#given = steps
     this.#steps = steps.map(() => ({ children: [], filters: [] }))
     this.#classes = Array.from({ length: slots }, () => ({ steps: [], filters: [] }))
     for (const [i, { slot, parent }] of steps.entries())
@@ -123,7 +136,36 @@ export class Variables {
       found
         .findLast((level) => about.some(({ slot, step }) => level.slot === slot && level.step === step))
         ?.checks.push(check)
+    for (const { check } of crossing) this.#addEqualities(check, found)
     return found
+  }
+
+  #addEqualities({ equal }: ConditionCheck, levels: Level[]): void {
+    for (const [known, own] of equal ? [equal, [equal[1], equal[0]] as const] : []) {
+      const [variable, ...others] = own.about
+      const isOf = ({ slot, step }: Variable) =>
+        levels.findIndex((one) => one.slot === slot && one.step === step)
+      const before = Math.max(...known.about.map(isOf))
+      if (variable === undefined || others.length > 0 || known.about.length === 0) continue
+      const around = this.#around(this.pattern, variable.slot)
+      const of = around.at(-1)
+      for (const level of levels.slice(before + 1))
+        if (of && level.pattern && around.includes(level.pattern))
+          level.equality ??= { known, own, of, steps: this.#leadingTo(variable.step) }
+    }
+  }
+
+  #leadingTo(step: number | undefined): number[] {
+    if (step === undefined) return []
+    return [...this.#leadingTo(this.#given[step]?.parent), step]
+  }
+
+  /** A class with those that contain it, it last. */
+  #around(pattern: Pattern, slot: number): ClassPattern[] {
+    if (pattern.kind !== 'class') return pattern.terms.flatMap((term) => this.#around(term, slot))
+    if (pattern.slot === slot) return [pattern]
+    const inner = pattern.inner ? this.#around(pattern.inner, slot) : []
+    return inner.length > 0 ? [pattern, ...inner] : []
   }
 }
 
