@@ -133,18 +133,6 @@ app.get('/data/:id/measurement', requireToken, async ({ params: { id }, query: {
   const found = measurements.find({ owner: id, _rperm: id }).sort({ timestamp: -1 })
   response.json(await found.limit(Number(limit)).toArray())
 })
-app.post(
-  '/data/:id/measurement',
-  requireToken,
-  async ({ params: { id = '' }, body: { items } }, response) => {
-    const measured = items.map((item: Document) => ({
-      ...{ ...item, _id: crypto.randomUUID(), owner: id, version: 1, _rperm: [id], _wperm: [id] },
-      timestamp: new Date(item.timestamp),
-    }))
-    await measurements.insertMany(measured)
-    response.json({})
-  },
-)
 app.post('/talk', async ({ body: { id } }, response) => {
   const [planId, topicId] = [crypto.randomUUID(), crypto.randomUUID()]
   await plans.insertOne({ _id: planId, _rperm: [id], _wperm: [id] })

@@ -1,13 +1,15 @@
 /**
  * A user's own data and chat in the path family, with auditing on, beside a handler written by hand that looks up the same
  * plan, topic, messages, names and unread ones, on one engine: measurements of a data type stored 1,000 at a time, and
- * listed; messages posted in one topic, and the newest hundred read. Not alike: our writes keep a history and an audit.
+ * listed, the same ones on both sides; messages posted in one topic, and the newest hundred read. Not alike: our writes
+ * keep a history and an audit.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
+import { MongoClient } from 'mongodb'
 import {
   compare,
   type Figures,
@@ -65,16 +67,23 @@ async function inOwnEhr({ url, headers }: Side, other: string): Promise<{ carePl
   return { carePlanId: ((await made.json()) as { id: string }).id }
 }
 
-async function byHand(engineUri: string): Promise<TalkingSide> {
+async function byHand(engineUri: string): Promise<TalkingSide & { userId: string }> {
   const side = await startExpressSide(engineUri, { name: 'Bench' })
   await signIn(side, '/login', account)
   const { topicId, planId } = await post(side, '/talk', { id: side.userId })
   const topic = `/chat/${side.userId}/${planId}/${topicId}`
   for (let i = 0; i < MESSAGES; i++) await post(side, topic, { text })
   const data = `/data/${side.userId}/measurement`
-  const items = Array.from({ length: BATCH }, (_, i) => steps(planId ?? '', i))
-  for (let i = 0; i < BATCH; i += 100) await post(side, data, { items: items.slice(i, i + 100) })
   return { ...side, data, topic }
+}
+
+/** The measurements that one side has stored are the other one's user's, too: rows of the same size are listed. */
+async function copyMeasurements(engineUri: string, owner: string): Promise<void> {
+  const client = await MongoClient.connect(engineUri)
+  const [from, to] = ['ours', 'express'].map((name) => client.db(name).collection('Measurement'))
+  const rows = (await from?.find().toArray()) ?? []
+  await to?.insertMany(rows.map((row) => ({ ...row, owner, _rperm: [owner], _wperm: [owner] })))
+  await client.close()
 }
 
 /** Each one stores what is new. */
@@ -112,6 +121,7 @@ export async function ownData(): Promise<void> {
   const stored = await compare([us], {
     [`batch of ${BATCH}`]: { requests: () => [request], connections: 4, warmUp: 8 },
   })
+  await copyMeasurements(engine.uri, express.userId)
   const compared = await compare<TalkingSide>([us, express], {
     'list of 100': { requests: ({ data }) => [get(`${data}?limit=100`)] },
     'read 100': { requests: ({ topic }) => [get(`${topic}?limit=100`)] },
