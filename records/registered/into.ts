@@ -143,27 +143,6 @@ export async function requireWritablePlan(
   return { read: plan._rperm, write: plan._wperm }
 }
 
-/**
- * What forbids one more of a kind of which a care plan or a goal takes only so many, closed ones included.
- * @param id of the new one: an earlier attempt of the same request may have made it already
- */
-export async function crowding(
-  database: Database,
-  { collection, noun, most }: Pick<ClassKind, 'collection' | 'noun' | 'most'>,
-  { id, ...place }: Partial<Place> & { id?: string },
-  session?: ClientSession,
-): Promise<Violation[]> {
-  if (!most) return []
-  const siblings = { [most.of]: place[most.of] }
-  const documents = documentsOf(database, collection)
-  const options = session ? { session } : {}
-  if ((await documents.countDocuments(siblings, { limit: most.count, ...options })) < most.count) return []
-  if (id !== undefined && (await documents.findOne({ _id: id, ...siblings }, options))) return []
-  const container = most.of === 'carePlanId' ? 'care plan' : 'goal'
-  const message = `names a ${container} that already has ${most.count} ${noun}s, the maximum`
-  return [{ path: most.of, code: 'full', message }]
-}
-
 /** As {@link takeTurns}, for one EHR. */
 export const takeTurn = (records: Records, tx: Transaction, ehrId: string): Promise<void> =>
   takeTurns(records, tx, [ehrId])

@@ -12,9 +12,10 @@ import type { Resource } from '../store/resource.ts'
 import { type PastChange, Store } from '../store/store.ts'
 import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
-import { crowding, holdersIn, inTurn, into, type Place, placed, takeTurn } from './into.ts'
+import { holdersIn, inTurn, into, type Place, placed, takeTurn } from './into.ts'
 import { type ClassKind, ruledFor } from './kind.ts'
-import { auditingRefusal, refuseViolations, requireAdmission } from './refusals/refusals.ts'
+import { auditingRefusal, refuseViolations } from './refusals/refusals.ts'
+import { isLimited, requireRoom } from './refusals/room.ts'
 import { validChange, validNew } from './rules.ts'
 
 /** The id, and where the path says that it belongs: all must be true. */
@@ -181,8 +182,7 @@ export class Registered<S extends TObject, L extends string> {
   ): Promise<Saved<Static<S>>> {
     const kind = this.kind as unknown as ClassKind
     const record = await this.newRecord(place, body)
-    if (!kind.most && !kind.admission)
-      return this.store.create(caller, record, into(kind, id, record), { id, tx })
+    if (!isLimited(kind)) return this.store.create(caller, record, into(kind, id, record), { id, tx })
     const work = (tx: Transaction) => this.#createLimited(tx, caller, record, id)
     return tx ? work(tx) : inTransaction(this.#records, work)
   }
@@ -206,8 +206,7 @@ export class Registered<S extends TObject, L extends string> {
     await takeTurn(this.#records, tx, record.ehrId)
     const find = holdersIn(this.#records, tx.session)
     const { permissions } = await placed(find, caller, kind, id, record)
-    refuseViolations(await crowding(this.#records, kind, { ...record, id }, tx.session))
-    await requireAdmission(this.#records, kind, { ...record, id }, tx.session)
+    await requireRoom(this.#records, kind, { ...record, id }, tx.session)
     return this.store.create(caller, record, permissions, { tx, id })
   }
 

@@ -1,6 +1,6 @@
 import type { ClientSession } from 'mongodb'
 import type { ClassKind, Values } from '../../../records/registered/kind.ts'
-import { requireAdmission } from '../../../records/registered/refusals/refusals.ts'
+import { isLimited, requireRoom } from '../../../records/registered/refusals/room.ts'
 import type { Caller } from '../../../records/store/documents/caller.ts'
 import { documentsOf } from '../../../records/store/documents/database.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
@@ -43,7 +43,7 @@ export async function joinOthers(
   const { before, after } = transition
   const { id, ehrId = '' } = after ?? before ?? { id: '' }
   const following = await companionOf(family, kind, caller, { transition, holder })
-  const isCounted = kind.admission !== undefined && before === null
+  const isCounted = isLimited(kind) && before === null
   if (!following && !isCounted) return
   // Parse hides that a removal has met another write: met here, the transaction is repeated.
   const claim = (session: ClientSession) =>
@@ -54,7 +54,7 @@ export async function joinOthers(
     inTransaction(records, async (tx) => {
       if (isCounted && after) {
         await takeTurns(records, tx, [ehrId])
-        await requireAdmission(records, kind, after as object as Values, tx.session)
+        await requireRoom(records, kind, after as object as Values, tx.session)
       }
       if (after === null) await claim(tx.session)
       const done = await save(tx.session)

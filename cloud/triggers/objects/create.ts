@@ -1,8 +1,8 @@
 import Parse from 'parse/node'
 import { beginEhr } from '../../../records/ehrs/beginning/beginning.ts'
-import { crowding, placed } from '../../../records/registered/into.ts'
+import { placed } from '../../../records/registered/into.ts'
 import { type ClassKind, ruledFor, type Values } from '../../../records/registered/kind.ts'
-import { refuseViolations, requireAdmission } from '../../../records/registered/refusals/refusals.ts'
+import { requireRoom } from '../../../records/registered/refusals/room.ts'
 import { createFaults, derivedOf } from '../../../records/registered/rules.ts'
 import type { Caller, Permissions } from '../../../records/store/documents/caller.ts'
 import { together } from '../../../records/store/documents/database.ts'
@@ -66,8 +66,7 @@ async function placeOf(
   const { id = '' } = request.object
   return inParse(async () => {
     const place = await placed(find, caller, kind, id, { ehrId, carePlanId, goalId })
-    refuseViolations(await crowding(records, kind, { carePlanId, goalId }))
-    await requireAdmission(records, kind, { ...fieldForm(kind.fields, values), ehrId: place.ehrId, id })
+    await requireRoom(records, kind, { ...fieldForm(kind.fields, values), ehrId: place.ehrId, id })
     return place
   })
 }
