@@ -107,6 +107,7 @@ export class Graphs {
         this.#columns('where' in kind ? [ofPlans] : [ofPlans, ofEhr], kind, series, query),
       ),
     ])
+    const reported = this.#report(caller, ehrId, [...new Set(readings.map(({ kind }) => kind.collection))])
     const series = readings.flatMap(({ kind, series }, i) =>
       series.map((one, at) => {
         const { times, values } = columns[i] as Columns
@@ -123,7 +124,7 @@ export class Graphs {
       }),
     )
     const told = measures === undefined ? series.filter(({ total }) => total > 0) : series
-    await this.#report(caller, ehrId, [...new Set(readings.map(({ kind }) => kind.collection))])
+    await reported
     return { axes: axesOf(kinds, told), series: told, annotations }
   }
 
@@ -173,7 +174,9 @@ export class Graphs {
 
 /** Without the records that have no value in the series. */
 function present(times: Float64Array, values: Float64Array): Points {
-  if (!values.some(Number.isNaN)) return { x: times, y: values }
+  let all = true
+  for (let i = 0; i < values.length && all; i++) all = !Number.isNaN(values[i])
+  if (all) return { x: times, y: values }
   return {
     x: times.filter((_, i) => !Number.isNaN(values[i])),
     y: values.filter((value) => !Number.isNaN(value)),

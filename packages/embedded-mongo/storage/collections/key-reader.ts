@@ -52,7 +52,8 @@ const SLAB = 1 << 18
 
 /** Makes documents of keys, one behind the other. */
 export class KeyReader {
-  readonly #parts: { head: Buffer | undefined; mask: number }[]
+  /** With the bits that are turned: none, or all. */
+  readonly #parts: { head: Buffer | undefined; mask: 0 | -1 }[]
   readonly #most: number
   #slab = Buffer.alloc(0)
   /** Where the documents begin that nobody has taken, where the last one of them does, and where it ends. */
@@ -63,7 +64,7 @@ export class KeyReader {
   constructor(parts: readonly Part[]) {
     this.#parts = parts.map(({ name, descending }) => ({
       head: name === undefined ? undefined : Buffer.from(`?${name}\0`),
-      mask: descending ? 0xff : 0,
+      mask: descending ? -1 : 0,
     }))
     this.#most = this.#parts.reduce((sum, { head }) => sum + (head?.length ?? 0) + 8, MOST_OF_KEY)
   }
@@ -90,17 +91,17 @@ export class KeyReader {
     let from = first + SPACE_BYTES
     let to = start + 4
     for (const { head, mask } of this.#parts) {
-      const type = (key[from] as number) ^ mask
+      const type = ((key[from] as number) ^ mask) & 0xff
       if (head) {
         for (let i = 0; i < head.length; i++) slab[to + i] = head[i] as number
-        to = putValue(slab, to, to + head.length, key, from, mask)
+        to = putValue(slab, to, to + head.length, key, from, type, mask)
         if (to < 0) return false
       }
       from = pastComponent(key, from, type, mask)
       if (from < 0) return false
     }
     slab[to++] = 0
-    slab.writeInt32LE(to - start, start)
+    putInt32(slab, start, to - start)
     this.#last = start
     this.#to = to
     return true
@@ -122,10 +123,11 @@ const putValue = (
   to: number,
   key: Uint8Array,
   from: number,
+  type: number,
   mask: number,
 ): number => {
   const at = from + 1
-  switch ((key[from] as number) ^ mask) {
+  switch (type) {
     case NUMBER:
       return putNumber(slab, head, to, key, at, mask)
     case TEXT:
@@ -141,16 +143,31 @@ const putValue = (
       return to + 1
     case DATE:
       slab[head] = 9
-      for (let i = 0; i < 8; i++) slab[to + i] = (key[at + 7 - i] as number) ^ mask
-      slab[to + 7] = (slab[to + 7] as number) ^ 0x80
-      return to + 8
+      putInt32(slab, to, wordAt(key, at + 4) ^ mask)
+      return putInt32(slab, to + 4, wordAt(key, at) ^ mask ^ SIGN)
     default:
       return -1
   }
 }
 
+/** Four bytes of a key at once. */
+const wordAt = (key: Uint8Array, at: number): number =>
+  ((key[at] as number) << 24) |
+  ((key[at + 1] as number) << 16) |
+  ((key[at + 2] as number) << 8) |
+  (key[at + 3] as number)
+
+/** `writeInt32LE` takes longer, for what it checks. @returns where it ends */
+const putInt32 = (slab: Buffer, at: number, value: number): number => {
+  slab[at] = value
+  slab[at + 1] = value >> 8
+  slab[at + 2] = value >> 16
+  slab[at + 3] = value >> 24
+  return at + 4
+}
+
+const SIGN = 1 << 31
 const double = new DataView(new ArrayBuffer(8))
-const doubleBytes = new Uint8Array(double.buffer)
 
 /** As drivers write a number: whole ones as Int32 where they fit. */
 const putNumber = (
@@ -161,13 +178,15 @@ const putNumber = (
   at: number,
   mask: number,
 ): number => {
-  const isNegative = (((key[at] as number) ^ mask) & 0x80) === 0
-  const turned = isNegative ? mask ^ 0xff : mask
-  for (let i = 0; i < 8; i++) doubleBytes[i] = (key[at + i] as number) ^ turned
-  if (!isNegative) doubleBytes[0] = (doubleBytes[0] as number) ^ 0x80
+  const first = wordAt(key, at) ^ mask
+  const isNegative = first >= 0
+  const upper = isNegative ? ~first : first ^ SIGN
+  const lower = wordAt(key, at + 4) ^ (isNegative ? ~mask : mask)
+  double.setInt32(0, upper)
+  double.setInt32(4, lower)
   const number = double.getFloat64(0)
   slab[head] = isInt32(number) ? 16 : 1
-  return isInt32(number) ? slab.writeInt32LE(number, to) : slab.writeDoubleLE(number, to)
+  return isInt32(number) ? putInt32(slab, to, number) : putInt32(slab, putInt32(slab, to, lower), upper)
 }
 
 const putText = (slab: Buffer, to: number, key: Uint8Array, from: number, mask: number): number => {
@@ -183,16 +202,16 @@ const putText = (slab: Buffer, to: number, key: Uint8Array, from: number, mask: 
 }
 
 const isEnd = (key: Uint8Array, at: number, mask: number): boolean =>
-  ((key[at] as number) ^ mask) === 0 && ((key[at + 1] as number) ^ mask) === 0
+  key[at] === (mask & 0xff) && key[at + 1] === (mask & 0xff)
 
 /** Where the next component begins; -1: nobody knows. */
 const pastComponent = (key: Uint8Array, from: number, type: number, mask: number): number => {
   switch (type) {
     case NUMBER:
-      return from + (((key[from + 9] as number) ^ mask) === 2 ? 10 : 18)
+      return from + ((((key[from + 9] as number) ^ mask) & 0xff) === 2 ? 10 : 18)
     case TEXT: {
       let at = from + 1
-      while (!isEnd(key, at, mask)) at += ((key[at] as number) ^ mask) === 0 ? 2 : 1
+      while (!isEnd(key, at, mask)) at += key[at] === (mask & 0xff) ? 2 : 1
       return at + 2
     }
     case OBJECT_ID:

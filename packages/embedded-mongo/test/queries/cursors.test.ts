@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { deserialize, serialize } from 'bson'
 import { type Collection, type Document, Long } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
+import { encodeArray } from '../../values/raw.ts'
 
 describe('cursors', () => {
   const engine = engineOfBlock()
@@ -30,6 +32,17 @@ describe('cursors', () => {
     assert.deepEqual(await size({ find: 'many', limit: 7, batchSize: 7 }), [7, true])
     assert.deepEqual(await size({ aggregate: 'many', pipeline: [], cursor: { batchSize: 3 } }), [3, false])
     assert.deepEqual(await size({ find: 'nothing', batchSize: 0 }), [0, false])
+  })
+
+  it('number their documents', () => {
+    const documents = Array.from({ length: 10_001 }, (_, i) => serialize({ i, text: 'x'.repeat(i % 100) }))
+    const array = encodeArray(
+      [Buffer.concat(documents.slice(0, 7)), Buffer.concat(documents.slice(7))],
+      10_001,
+    )
+    const named = Object.entries(deserialize(array)).map(([name, { i }]) => [name, String(i)])
+    assert.equal(named.length, 10_001)
+    for (const [name, i] of named) assert.equal(name, i)
   })
 
   for (const batchSize of [1, 3, 100, 1000, 5000])

@@ -169,6 +169,23 @@ describe('indexes', () => {
     assert.deepEqual([(await planOf({ who: 'a' }))[0], exact[0]?.n], ['FETCH', new Double(7)])
   })
 
+  for (const direction of [1, -1] as const)
+    it(`covered: numbers and times to the last bit, in the order ${direction}`, async () => {
+      await things.createIndex({ who: 1, n: direction, at: direction })
+      const wholes = [0, 1, -1, 255, 65_536, 2 ** 31 - 1, -(2 ** 31), 2 ** 31, 2 ** 53]
+      const numbers = [...wholes, 0.1, -0.1, 1e300, -1e-300, 5e-324, Infinity, -Infinity]
+      const kept = numbers
+        .map((n, i) => ({ who: 'a', n, at: new Date(i % 2 ? i : -1e12 - i) }))
+        .sort((a, b) => direction * (a.n - b.n))
+      await things.insertMany(kept)
+      const found = things.find({ who: 'a' }, { projection: { _id: 0, who: 1, n: 1, at: 1 } })
+      assert.equal((await found.explain()).queryPlanner.winningPlan.stage, 'PROJECTION_COVERED')
+      assert.deepEqual(
+        await found.toArray(),
+        kept.map(({ who, n, at }) => ({ who, n, at })),
+      )
+    })
+
   it('covered: thousands of keys, from either end, in part, and within a transaction', async () => {
     await things.createIndex({ who: 1, n: 1 })
     const numbers = Array.from({ length: 3000 }, (_, n) => n)
