@@ -28,6 +28,9 @@ export const ARCHETYPES_INDEX = 'archetypes'
 /** Which composition has a fact. */
 export const FACTS_INDEX = 'facts'
 
+/** Which composition began when. */
+export const START_INDEX = 'start'
+
 /** A name that no class can have: the class family never reaches it. */
 export const Composition = {
   collection: 'openehr.compositions',
@@ -43,6 +46,7 @@ export const Composition = {
   indexes: [
     { key: { template: 1 } },
     { name: FACTS_INDEX, key: { facts: 1 } },
+    { name: START_INDEX, key: { start: 1 } },
     { name: ARCHETYPES_INDEX, key: { archetypes: 1, ehrId: 1, _created_at: -1, _id: -1 } },
   ],
 } as const

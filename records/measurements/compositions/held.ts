@@ -22,6 +22,14 @@ const ofTypedIn: IndexDescription = {
   key: { compositionId: 1, ehrId: 1, timestamp: -1, _id: -1 },
 }
 
+/** Of those by their time, whosever they are. */
+export const TYPED_IN_AT = 'typed_in_at'
+const ofTypedInAt: IndexDescription = {
+  name: TYPED_IN_AT,
+  key: { timestamp: 1 },
+  partialFilterExpression: { compositionId: null },
+}
+
 /** Of those by a value, whosever it is. */
 export const typedInBy = (field: string): string => `${TYPED_IN}_${field}`
 const ofTypedInBy = (field: string): IndexDescription => ({
@@ -53,5 +61,6 @@ export function refuseChange({ compositionId }: Values): void {
 export const heldIndexes = (fields: readonly string[]): IndexDescription[] => [
   ofCompositions,
   ofTypedIn,
+  ofTypedInAt,
   ...fields.map(ofTypedInBy),
 ]

@@ -65,5 +65,11 @@ describe('measurements in AQL', () => {
     const [all] = await found(analyst, inMarch(2, 141))
     assert.deepEqual([all.name, all.index], ['BloodPressure', 'typed_in_systolicMmHg'])
     assert.deepEqual((await found(analyst, inMarch(2, 1000)))[0].candidates, 0)
+    const q = `SELECT c/uid/value FROM COMPOSITION c CONTAINS ${OBSERVATION} WHERE c/context/start_time/value >= '2126-03-01'`
+    const later = ok(await analyst.call('POST', '/med/aql/explain', { q }))
+    assert.deepEqual(
+      [later.index, later.candidates, later.measurements],
+      ['start', 0, [{ name: 'BloodPressure', index: 'typed_in_at', candidates: 0 }]],
+    )
   })
 })

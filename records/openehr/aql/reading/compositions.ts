@@ -3,7 +3,7 @@ import { ServiceError } from '../../../../schemas/errors.ts'
 import { type Caller, permitted } from '../../../store/documents/caller.ts'
 import { documentsOf } from '../../../store/documents/database.ts'
 import type { ParseDocument } from '../../../store/documents/parse-format.ts'
-import { ARCHETYPES_INDEX, Composition, FACTS_INDEX } from '../../composition-record.ts'
+import { ARCHETYPES_INDEX, Composition, FACTS_INDEX, START_INDEX } from '../../composition-record.ts'
 import { objectOf } from '../../compositions/compositions.ts'
 import { factsOfRange, type Range } from '../../compositions/facts.ts'
 import type { RmObject } from '../../rm/canonical.ts'
@@ -15,7 +15,7 @@ import { type Found, foundIn } from './versions.ts'
 
 /** How compositions are found: by which index, and what must be true of them. */
 export interface Search {
-  index: '_id' | 'list_ofEhr' | typeof ARCHETYPES_INDEX | typeof FACTS_INDEX
+  index: '_id' | 'list_ofEhr' | typeof ARCHETYPES_INDEX | typeof FACTS_INDEX | typeof START_INDEX
   filter: Filter
 }
 
@@ -46,6 +46,7 @@ export function searchOf(
   const filter = parts.length > 1 ? { $and: parts } : (parts[0] ?? {})
   if (demands(candidates, '_id')) return { index: '_id', filter }
   if (demands(told, 'facts') && areMany(ehrIds)) return { index: FACTS_INDEX, filter }
+  if (demands(told, 'start') && areMany(ehrIds)) return { index: START_INDEX, filter }
   return { index: demands(candidates, 'archetypes') ? ARCHETYPES_INDEX : 'list_ofEhr', filter }
 }
 
@@ -53,12 +54,12 @@ export function searchOf(
 const kept = (place: string, range: unknown): Filter =>
   place === START ? { start: range } : { facts: factsOfRange(place, range as Range) }
 
-/** The records of the compositions: by their facts, else one EHR after the other, in each the newest first. */
+/** The records of the compositions: by their facts or their start, else one EHR after the other, in each the newest first. */
 export async function* records(db: Db, { index, filter }: Search): AsyncGenerator<ParseDocument[]> {
   const options = { maxTimeMS: QUERY_MS, batchSize: BATCH, projection: UNSEEN }
   const found = documentsOf({ db }, Composition.collection).find(filter, options)
   const cursor =
-    index === FACTS_INDEX
+    index === FACTS_INDEX || index === START_INDEX
       ? found.hint(index)
       : (index === '_id' ? found : found.hint(index)).sort({ ehrId: 1, _created_at: -1, _id: -1 })
   let batch: ParseDocument[] = []

@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb'
 import { ServiceError } from '../../../../schemas/errors.ts'
-import { TYPED_IN, typedInBy } from '../../../measurements/compositions/held.ts'
+import { TYPED_IN, TYPED_IN_AT, typedInBy } from '../../../measurements/compositions/held.ts'
 import type { MeasurementKind } from '../../../measurements/measurement.ts'
 import { type Caller, permitted } from '../../../store/documents/caller.ts'
 import { documentsOf } from '../../../store/documents/database.ts'
@@ -44,11 +44,14 @@ export const searchesOf = ({ caller, plan, kinds }: Omit<Measured, 'db'>, ehrIds
     const parts = [of, candidates === true ? undefined : candidates, permitted('_rperm', caller)]
     // What a composition holds is read with that.
     const filter = { $and: [{ compositionId: null }, ...parts.filter((part) => part !== undefined)] }
-    const value = areMany(ehrIds)
-      ? Object.values(kind.series).find(({ field }) => demands(filter, field))
-      : undefined
-    return [{ kind, filter, index: value ? typedInBy(value.field) : TYPED_IN }]
+    return [{ kind, filter, index: areMany(ehrIds) ? indexOf(kind, filter) : TYPED_IN }]
   })
+
+function indexOf({ series }: MeasurementKind, filter: Filter): string {
+  const value = Object.values(series).find(({ field }) => demands(filter, field))
+  if (value) return typedInBy(value.field)
+  return demands(filter, TIME) ? TYPED_IN_AT : TYPED_IN
+}
 
 /** The field of the time at which a measurement was taken. */
 const TIME = 'timestamp'
@@ -95,7 +98,7 @@ export const countOfSearch = (db: Db, { kind, filter, index }: MeasuredSearch): 
     ...{ maxTimeMS: QUERY_MS, limit: MOST_COUNTED, hint: index },
   })
 
-/** The measurements that a plan lets in, as compositions, one kind after the other: by a value, else one EHR after the other. */
+/** The measurements that a plan lets in, as compositions, one kind after the other: by a value or their time, else one EHR after the other. */
 export async function* measured(reading: Measured, ehrIds: Ids): AsyncGenerator<Found[]> {
   const { db, plan } = reading
   for (const search of searchesOf(reading, ehrIds)) {
