@@ -37,7 +37,6 @@ interface Change {
 
 /** The changes in one space, by their keys as latin1. */
 interface Space {
-  number: number
   changes: Map<string, Change>
   sorted: string[] | undefined
 }
@@ -49,17 +48,26 @@ const set = (space: Space, name: string, change: Change): void => {
 
 /** Changes in memory over a view beneath; the view beneath is not touched until someone applies them. */
 export class Overlay implements WritableView {
-  readonly #below: View
-  readonly #spaces = new Map<string, Space>()
+  #below: View
+  readonly #spaces = new Map<number, Space>()
 
   constructor(below: View) {
     this.#below = below
   }
 
+  /** What was below has become part of this view. */
+  restOn(below: View): void {
+    this.#below = below
+  }
+
   get(key: Buffer): Buffer | undefined {
-    const name = key.toString('latin1')
-    const change = this.#spaces.get(name.slice(0, 4))?.changes.get(name)
-    return change ? change.value : this.#below.get(key)
+    return this.#get(key, key.toString('latin1'))
+  }
+
+  #get(key: Buffer, name: string): Buffer | undefined {
+    const change = this.#spaces.get(key.readUInt32BE(0))?.changes.get(name)
+    if (change) return change.value
+    return this.#below instanceof Overlay ? this.#below.#get(key, name) : this.#below.get(key)
   }
 
   put(key: Buffer, value: Buffer): void {
@@ -71,20 +79,15 @@ export class Overlay implements WritableView {
   }
 
   #set(key: Buffer, value: Buffer | undefined): void {
-    const name = key.toString('latin1')
-    const space = this.#spaces.get(name.slice(0, 4)) ?? this.#open(name.slice(0, 4), key.readUInt32BE(0))
-    set(space, name, { key, value })
-  }
-
-  #open(name: string, number: number): Space {
-    const space: Space = { number, changes: new Map(), sorted: undefined }
-    this.#spaces.set(name, space)
-    return space
+    const number = key.readUInt32BE(0)
+    const space = this.#spaces.get(number) ?? { changes: new Map(), sorted: undefined }
+    this.#spaces.set(number, space)
+    set(space, key.toString('latin1'), { key, value })
   }
 
   /** @param without the spaces that are passed over */
   *changes(without: (space: number) => boolean = () => false): Iterable<Change> {
-    for (const { number, changes } of this.#spaces.values()) if (!without(number)) yield* changes.values()
+    for (const [number, { changes }] of this.#spaces) if (!without(number)) yield* changes.values()
   }
 
   get empty(): boolean {
@@ -96,10 +99,10 @@ export class Overlay implements WritableView {
    * @param without the spaces that are passed over
    */
   applyTo(target: Overlay, without: (space: number) => boolean = () => false): void {
-    for (const [name, own] of this.#spaces) {
-      if (without(own.number)) continue
-      const space = target.#spaces.get(name)
-      if (!space) target.#spaces.set(name, own)
+    for (const [number, own] of this.#spaces) {
+      if (without(number)) continue
+      const space = target.#spaces.get(number)
+      if (!space) target.#spaces.set(number, own)
       else for (const [key, change] of own.changes) set(space, key, change)
     }
   }
@@ -132,7 +135,7 @@ export class Overlay implements WritableView {
 
   /** Own changes in the range, copied: the range stays as it was when the reader asked. */
   #own(low: Buffer, high: Buffer): Change[] {
-    const space = this.#spaces.get(low.toString('latin1', 0, 4))
+    const space = this.#spaces.get(low.readUInt32BE(0))
     if (!space) return []
     space.sorted ??= [...space.changes.keys()].sort()
     const from = lowerBound(space.sorted, low.toString('latin1'))

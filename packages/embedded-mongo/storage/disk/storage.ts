@@ -34,7 +34,16 @@ interface Job<T> {
 
 interface Done {
   job: Job<unknown>
-  done(): void
+  /** Tells its caller how it went. */
+  answer(): void
+}
+
+/** Jobs whose changes become durable together. */
+interface Group {
+  changes: Overlay
+  done: Done[]
+  /** Fulfilled when they are on the disk, or with why they are not. */
+  written?: Promise<CommandError | undefined>
 }
 
 /** Less room than this, and a commit that failed has failed for want of it. */
@@ -47,7 +56,7 @@ const noSpace = () =>
 const notWritten = (cause: unknown) =>
   new CommandError(14031, `the disk that holds the data takes no more; nothing was written: ${cause}`)
 
-/** How long jobs run before others have their turn, and before what they have done is committed. */
+/** How long jobs run before others have their turn, and before no more of them are committed together. */
 const SLICE_MS = 10
 const GROUP_MS = 100
 
@@ -84,6 +93,18 @@ function* inChunks<T>(
 
 const unchanging = (): number => 0
 
+/** Runs a job, whose changes are undone alone when it fails. @returns what tells its caller */
+const runOver = (group: Overlay, { run, resolve, reject }: Job<unknown>): (() => void) => {
+  const changes = new Overlay(group)
+  try {
+    const value = run(changes)
+    changes.applyTo(group)
+    return () => resolve(value)
+  } catch (error) {
+    return () => reject(error)
+  }
+}
+
 export class Storage implements View {
   readonly #db: RootDatabase<Buffer, Buffer>
   readonly #file: string
@@ -93,8 +114,10 @@ export class Storage implements View {
   #committing: Promise<void> | undefined
   /** How many groups there have been: what was read ahead before one is read again. */
   #commits = 0
-  /** What is on its way to the disk. */
+  /** What is on its way to the disk, and what runs over it. */
   #group: View | undefined
+  /** Ends the wait for a job, or for the disk. */
+  #wake: () => void = () => {}
 
   /** Told when a group could not be committed, and with it what its jobs may have kept in memory. */
   onFailedCommit: () => void = () => {}
@@ -207,56 +230,71 @@ export class Storage implements View {
   write<T>(run: (view: Overlay) => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ run, resolve, reject } as Job<unknown>)
-      if (!this.#committing) this.#committing = this.#drain()
+      if (this.#committing) this.#wake()
+      else this.#committing = this.#drain()
     })
   }
 
+  /** Group commit: while one group is on its way to the disk, the jobs of the next one run over it. */
   async #drain(): Promise<void> {
     // Requests that arrive in the same turn of the event loop share the first commit.
     await new Promise(setImmediate)
-    while (this.#queue.length > 0) await this.#commit()
+    let before: Group | undefined
+    do {
+      const group: Group = { changes: new Overlay(before?.changes ?? this), done: [] }
+      this.#group = group.changes
+      await this.#runQueued(group, before)
+      const fault = await before?.written
+      if (fault) {
+        this.onFailedCommit()
+        for (const { job } of [...(before?.done ?? []), ...group.done]) job.reject(fault)
+      } else if (group.done.length > 0) {
+        group.changes.restOn(this)
+        group.written = this.#commit(group)
+      }
+      before = group.written && group
+    } while (before || this.#queue.length > 0)
+    this.#group = undefined
     this.#committing = undefined
   }
 
-  /** Group commit: what is queued now becomes one durable transaction of lmdb. */
-  async #commit(): Promise<void> {
-    const group = new Overlay(this)
-    this.#group = group
-    const jobs = await this.#runQueued(group)
-    try {
-      if (!group.empty) await this.#apply(group)
-      for (const { done } of jobs) done()
-    } catch (error) {
-      this.onFailedCommit()
-      const fault = this.#isFull() ? noSpace() : notWritten(error)
-      for (const { job } of jobs) job.reject(fault)
-    } finally {
-      this.#group = undefined
+  /** Runs what is queued, and what comes until the group before is written, with turns for others between long jobs. */
+  async #runQueued(group: Group, before: Group | undefined): Promise<void> {
+    let writing = before !== undefined
+    before?.written?.then(() => {
+      writing = false
+      this.#wake()
+    })
+    let [worked, slice] = [0, 0]
+    while (worked < GROUP_MS) {
+      if (slice > SLICE_MS) {
+        await new Promise(setImmediate)
+        slice = 0
+      }
+      const job = this.#queue.shift()
+      if (!job && !writing) return
+      if (!job) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+        continue
+      }
+      const begun = performance.now()
+      group.done.push({ job, answer: runOver(group.changes, job) })
+      const took = performance.now() - begun
+      worked += took
+      slice += took
     }
   }
 
-  /** Runs what is queued, as far as one group should go, with turns for others between long jobs. */
-  async #runQueued(group: Overlay): Promise<Done[]> {
-    const jobs: Done[] = []
-    const begun = performance.now()
-    let slice = begun
-    for (let job = this.#queue.shift(); job; job = this.#queue.shift()) {
-      const { run, resolve, reject } = job
-      const changes = new Overlay(group)
-      try {
-        const value = run(changes)
-        changes.applyTo(group)
-        jobs.push({ job, done: () => resolve(value) })
-      } catch (error) {
-        reject(error)
-      }
-      const now = performance.now()
-      if (now - begun > GROUP_MS) break
-      if (now - slice < SLICE_MS) continue
-      await new Promise(setImmediate)
-      slice = performance.now()
+  async #commit({ changes, done }: Group): Promise<CommandError | undefined> {
+    try {
+      if (!changes.empty) await this.#apply(changes)
+    } catch (error) {
+      return this.#isFull() ? noSpace() : notWritten(error)
     }
-    return jobs
+    for (const { answer } of done) answer()
+    return undefined
   }
 
   #isFull(): boolean {
