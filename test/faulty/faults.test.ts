@@ -107,20 +107,19 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
   }
 
   it('loses nothing and does nothing twice', async () => {
-    let writable = true
+    let writable = false
     faulty.fault = (command) => now(command, writable)
+    const becomesWritable = async () => {
+      // However late the first write comes.
+      await until(() => happened.has('not writable'))
+      await sleep(sized(300, 3000))
+      writable = true
+    }
     const names = Array.from({ length: sized(12, 200) }, (_, i) => `plan ${i}`)
     const workers = Array.from({ length: 4 }, async () => {
       for (let name = names.pop(); name; name = names.pop()) await work(name)
     })
-    writable = false
-    setTimeout(
-      () => {
-        writable = true
-      },
-      sized(300, 3000),
-    )
-    await Promise.all(workers)
+    await Promise.all([...workers, becomesWritable()])
     faulty.fault = () => undefined
 
     const made = sized(12, 200)

@@ -253,4 +253,24 @@ describe('semantics', () => {
     assert.deepEqual(await ids({}), [1, 3, 0, 2, 4])
     assert.equal((await names.distinct('name', {}, { collation })).length, 4)
   })
+
+  it('compares ß as ICU does: it is ss to strength 1, and a letter of its own from strength 2 on', async () => {
+    const streets = engine.db.collection<{ _id: number; name: string }>('streets')
+    await streets.insertMany(['Maße', 'masse', 'MASSE', 'MAẞE', 'Mast'].map((name, _id) => ({ _id, name })))
+    await streets.createIndex({ name: 1 }, { collation: { locale: 'de', strength: 2 }, name: 'second' })
+    const equal = async (name: string, strength: number) => {
+      const found = streets.find({ name }, { collation: { locale: 'de', strength } }).sort({ _id: 1 })
+      return (await found.toArray()).map(({ _id }) => _id)
+    }
+    assert.deepEqual(await equal('masse', 1), [0, 1, 2, 3])
+    assert.deepEqual(await equal('maße', 1), [0, 1, 2, 3])
+    assert.deepEqual(await equal('masse', 2), [1, 2])
+    assert.deepEqual(await equal('maße', 2), [0, 3])
+    assert.deepEqual(await equal('Maße', 3), [0])
+    const sorted = streets.find({}, { collation: { locale: 'de', strength: 2 } }).sort({ name: 1, _id: 1 })
+    assert.deepEqual(
+      (await sorted.toArray()).map(({ _id }) => _id),
+      [1, 2, 0, 3, 4],
+    )
+  })
 })

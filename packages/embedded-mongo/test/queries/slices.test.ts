@@ -20,6 +20,13 @@ describe('long commands', function suite() {
     ],
     ['count', async () => assert.equal(await things.countDocuments({ text: 'x' }), many)],
     ['distinct', async () => assert.equal((await things.distinct('group')).length, 100)],
+    [
+      'a pipeline that groups',
+      async () => {
+        const groups = await things.aggregate([{ $group: { _id: '$group', n: { $sum: 1 } } }]).toArray()
+        assert.deepEqual([groups.length, groups[0]?.n], [100, many / 100])
+      },
+    ],
     ['findAndModify', () => things.findOneAndUpdate({ i: many - 1 }, { $set: { seen: true } })],
     ['createIndexes', () => things.createIndex({ text: 1, i: 1 })],
     ['updateMany', () => things.updateMany({}, { $set: { seen: true } })],
