@@ -3,7 +3,9 @@ import { accountLocked } from '../../records/accounts/login/unknown-addresses.ts
 import type { Credentials, NewAccount } from '../../records/accounts/user/credentials.ts'
 import { newSecret } from '../../records/accounts/user/secret.ts'
 import { usersOf } from '../../records/accounts/user/user.ts'
+import { unavailable } from '../../records/store/documents/outage.ts'
 import { ServiceError } from '../../schemas/errors.ts'
+import { UNAVAILABLE } from './adapter/query-refusals.ts'
 import { forgettable } from './adapter/role-cache.ts'
 import { type AccountInternals, accountInternals } from './internals.ts'
 
@@ -69,7 +71,7 @@ function sessionsOf({ config, createSession }: AccountInternals) {
     async beginSession(userId, authProvider) {
       const createdWith = { action: 'login', authProvider }
       const session = createSession(config, { userId, createdWith })
-      await session.createSession()
+      await session.createSession().catch((error: unknown) => Promise.reject(passedOn(error)))
       return session.sessionData.sessionToken
     },
     async forgetSessions(tokens) {
@@ -135,12 +137,12 @@ function signUpFault(error: unknown): unknown {
 function loginFault(error: unknown): unknown {
   if (codeOf(error) === code.usernameMissing || codeOf(error) === code.passwordMissing)
     return new ServiceError('InvalidCredentials')
-  if (codeOf(error) !== code.objectNotFound) return error
+  if (codeOf(error) !== code.objectNotFound) return passedOn(error)
   return messageOf(error).includes('locked') ? accountLocked() : new ServiceError('InvalidCredentials')
 }
 
 function policyFault(error: unknown): unknown {
-  if (codeOf(error) !== code.validation) return error
+  if (codeOf(error) !== code.validation) return passedOn(error)
   return new ServiceError('RuleViolated', { violations: [violationOf(messageOf(error))] })
 }
 
@@ -149,8 +151,11 @@ function resetFault(error: unknown): unknown {
   if (/token is invalid|link has expired/.test(message)) return new ServiceError('LinkExpired')
   return /password/i.test(message)
     ? new ServiceError('RuleViolated', { violations: [violationOf(message)] })
-    : error
+    : passedOn(error)
 }
+
+/** What Parse says of a database that is away, or takes no more, in our words. */
+const passedOn = (error: unknown): unknown => (messageOf(error) === UNAVAILABLE ? unavailable(error) : error)
 
 const violationOf = (message: string) =>
   /same as last/.test(message)

@@ -82,6 +82,28 @@ describe('a database that is away', function suite() {
     ['POST', '/1/login', { username: patient.email, password: patient.password }],
   ]
 
+  const isRead = async () => {
+    for (const [method, path] of requests().filter(([method]) => method === 'GET'))
+      assert.equal((await send(method, path)).status, 200, path)
+  }
+
+  const refuses = async (refused: ReturnType<typeof requests>) => {
+    const answers = await Promise.all(refused.map((request) => send(...request)))
+    for (const [i, answer] of answers.entries()) {
+      const what = `${refused[i]?.slice(0, 2)}: ${await answer.text()}`
+      assert.equal(answer.status, 503, what)
+      assert.ok(Number(answer.headers.get('retry-after')) > 0, what)
+      assert.doesNotMatch(what, /ECONN|127\.0\.0\.1|Mongo|disk/)
+    }
+  }
+
+  const nothingWasDone = async () => {
+    const plans = service.db.collection('CarePlan')
+    const refused = await plans.countDocuments({ ehrId: patient.ehrId, name: /^Refused/ })
+    const pressures = await service.db.collection('BloodPressure').countDocuments({ carePlanId: plan })
+    assert.deepEqual([refused, pressures], [0, 0])
+  }
+
   it('lets what a process that died was writing be written again within seconds', async () => {
     faulty.lingerMs = 60_000
     const appName = 'health-record-service'
@@ -121,24 +143,23 @@ describe('a database that is away', function suite() {
   })
 
   it('is told to everybody as 503 with Retry-After; what was refused is never done', async () => {
-    for (const [method, path, body] of requests().filter(([method]) => method === 'GET'))
-      assert.equal((await send(method, path, body)).status, 200, path)
+    await isRead()
     await faulty.goAway()
-    const answers = await Promise.all(requests().map((request) => send(...request)))
-    for (const [i, answer] of answers.entries()) {
-      const what = `${requests()[i]?.slice(0, 2)}: ${await answer.text()}`
-      assert.equal(answer.status, 503, what)
-      assert.ok(Number(answer.headers.get('retry-after')) > 0, what)
-      assert.doesNotMatch(what, /ECONN|127\.0\.0\.1|Mongo/)
-    }
+    await refuses(requests())
     await faulty.comeBack()
     await isReady()
-    for (const [method, path, body] of requests().filter(([method]) => method === 'GET'))
-      assert.equal((await send(method, path, body)).status, 200, path)
-    const refused = await service.db
-      .collection('CarePlan')
-      .countDocuments({ ehrId: patient.ehrId, name: /^Refused/ })
-    const pressures = await service.db.collection('BloodPressure').countDocuments({ carePlanId: plan })
-    assert.deepEqual([refused, pressures], [0, 0])
+    await isRead()
+    await nothingWasDone()
+  })
+
+  it('that has a full disk refuses every write alike, and goes on by itself with room', async () => {
+    const writes = ['insert', 'update', 'delete', 'findAndModify', 'commitTransaction']
+    const full = { ok: 0, code: 14031, codeName: 'OutOfDiskSpace', errmsg: 'no space left on the disk' }
+    faulty.fault = (command) => (writes.some((name) => name in command) ? { answer: full } : undefined)
+    await refuses(requests().filter(([method]) => method !== 'GET'))
+    faulty.fault = () => undefined
+    await nothingWasDone()
+    const plans = `/ehr/${patient.ehrId}/careplan`
+    assert.equal((await send('POST', plans, { name: 'With room' })).status, 201)
   })
 })
