@@ -110,7 +110,8 @@ async function importFile(options: Options): Promise<number> {
   const rows = map ? mapping.rowMapOf(readFileSync(map, 'utf8')) : mapping.rowsByHeader
   const place = placeOf(options)
   const entries = /\.json$/i.test(file) ? documentEntries(file) : csvEntries(file, rows)
-  const call = await connect({ url, email, password: await passwordOf() })
+  const login = { url, email, password: await passwordOf() }
+  const call = await connect(login, (waiting) => process.stderr.write(`\n${waiting}\n`))
   const { done = NOTHING } = place
   const bar = progressBar(process.stderr, done.entries)
   if (done.entries > 0)

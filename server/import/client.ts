@@ -21,10 +21,19 @@ export type Call = (
 ) => Promise<Answer>
 
 const MOST_TRIES = 8
-const LONGEST_WAIT_S = 30
+/** As long as the service counts logins. */
+const LONGEST_WAIT_S = 300
 
-/** Logs in, and again when the token has expired; waits when the service is away or asks for it. @throws Error */
-export async function connect({ url, email, password }: Login): Promise<Call> {
+/**
+ * Logs in, and again when the token has expired; waits when the service is away or asks for it.
+ * @param tell is told of each wait, which may be of minutes
+ * @throws Error
+ */
+export async function connect(
+  { url, email, password }: Login,
+  tell: (waiting: string) => void,
+): Promise<Call> {
+  const patiently = (ask: () => Promise<Sent>) => untilAnswered(ask, tell)
   const logIn = async (): Promise<string> => {
     const { status, body } = await patiently(() =>
       send(url, 'POST', '/auth/login/password', { email, password }, {}),
@@ -64,7 +73,7 @@ async function send(
 }
 
 /** Tries again what the service could not answer. */
-async function patiently(ask: () => Promise<Sent>): Promise<Answer> {
+async function untilAnswered(ask: () => Promise<Sent>, tell: (waiting: string) => void): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     const answer = await ask().catch((error: Error) => error)
     const failed = answer instanceof Error || answer.status === 429 || answer.status >= 500
@@ -74,6 +83,9 @@ async function patiently(ask: () => Promise<Sent>): Promise<Answer> {
       throw new Error(`The service keeps answering ${answer.status}.`)
     }
     const waitS = answer instanceof Error ? 2 ** tries / 4 : Math.max(answer.waitS, 2 ** tries / 8)
-    await sleep(Math.min(waitS, LONGEST_WAIT_S) * 1000)
+    const seconds = Math.min(waitS, LONGEST_WAIT_S)
+    const why = answer instanceof Error ? 'cannot be reached' : `answers ${answer.status}`
+    tell(`The service ${why}: trying again in ${Math.ceil(seconds)} s.`)
+    await sleep(seconds * 1000)
   }
 }

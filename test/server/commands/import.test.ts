@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { ok } from '../../harness/clients/path-client.ts'
 import { until } from '../../harness/until.ts'
@@ -92,6 +94,18 @@ describe('npm run import', function () {
     assert.equal(away.code, 2, away.said)
     assert.match(away.said, /refuses the import: Not found/)
     assert.match((await run(place, file)).said, /Stored: 1, known: 0, refused: 0/)
+  })
+
+  it('says that it waits when the service asks for it', async () => {
+    const answers = [429, 401]
+    const busy = createServer((_, response) =>
+      response.writeHead(answers.shift() ?? 500, { 'retry-after': '0' }).end(),
+    )
+    await once(busy.listen(0, '127.0.0.1'), 'listening')
+    const { port } = busy.address() as AddressInfo
+    const { said } = await run(await newPlace(), fileOf('a,b\n1,2'), '--url', `http://127.0.0.1:${port}`)
+    assert.match(said, /answers 429: trying again in 1 s.*The login was refused: 401/s)
+    busy.close()
   })
 
   it('says what is wrong with how it is called', async () => {
