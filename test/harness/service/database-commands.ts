@@ -37,9 +37,12 @@ export async function commandsOf(
 
 const ofJobs = /^(mails|audit\.instances|work\.underway|ehr\.removed|ehr\.agreements|Removal)$/
 
+/** Who writes a mail looks for nothing but in which language. */
+const isOfMail = ({ projection = {} }: Document): boolean => Object.keys(projection).join() === 'language'
+
 /** What the service does by itself, whoever asks for what. */
 export const isOfJob = ({ commandName, ...command }: Document): boolean =>
-  ofJobs.test(command[commandName]) || 'changesAt' in (command.filter ?? {})
+  ofJobs.test(command[commandName]) || 'changesAt' in (command.filter ?? {}) || isOfMail(command)
 
 /** Does work while `reply` answers commands in the database's place; what it leaves undefined, or passes on, goes there. */
 export async function answering(
