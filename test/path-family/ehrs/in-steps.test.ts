@@ -142,7 +142,8 @@ describe('what takes several transactions', function suite() {
       const work = { id: planId }
       await heldUp(planId)
       // By then this instance has heard of it.
-      await until(async () => !(await isAnswered(owner.call('GET', `${path}/goal/${goalId}`))))
+      const goal = `/med/${owner.ehrId}/careplan/${planId}/goal/${goalId}`
+      await until(async () => !(await isAnswered(owner.call('GET', goal))))
 
       refused(await stranger.call('GET', path), 404, 'not-found')
       refused(await stranger.call('GET', `/ehr/${owner.ehrId}/careplan/todo`), 404, 'not-found')
