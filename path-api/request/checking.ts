@@ -10,7 +10,8 @@ type Handle = Operation['handle']
 
 /**
  * An operation's handler under supervision, for tests and development: its reply fits its schema, its errors are
- * declared and name what is wrong with the input, and a change looks at the versions that are expected. A fault names the places and never the data.
+ * declared and name what is wrong with the input, and a change looks at the versions that are expected. A fault names
+ * the places and never the data.
  */
 export function supervised(operation: Operation): Handle {
   const { id, method, reply } = operation

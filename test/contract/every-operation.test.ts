@@ -7,6 +7,7 @@ import { namesIn, type Operation } from '../../path-api/operation/operation.ts'
 import type { Services } from '../../path-api/operation/services.ts'
 import { mediaTypesOf } from '../../path-api/request/input.ts'
 import { table } from '../../path-api/table.ts'
+import { placesIn } from '../harness/clients/named.ts'
 import { type Sample, startSample } from './frame/sample.ts'
 
 type Body = Record<string, unknown>
@@ -33,8 +34,7 @@ const accepts = (member: TSchema, type: string): boolean =>
 const isOfAnyType = ({ type, anyOf, enum: values }: TSchema): boolean =>
   type === undefined && anyOf === undefined && values === undefined
 
-const placesIn = ({ body }: { body: string }): string[] =>
-  JSON.parse(body).errors.map(({ path }: { path: string }) => path)
+const placesOf = ({ body }: { body: string }): string[] => placesIn({ body: JSON.parse(body) })
 
 /** What every operation refuses before it does anything; hence no service stands behind it here. */
 describe('every operation', () => {
@@ -73,7 +73,7 @@ describe('every operation', () => {
   const refusedBody = async (operation: Operation, body: unknown, about: string) => {
     const answer = await sendJson(operation, body)
     assert.equal(answer.status, 400, `${about}: ${answer.body}`)
-    const places = placesIn(answer)
+    const places = placesOf(answer)
     assert.ok(places.length > 0 && places.every((place) => /^body\b/.test(place)), `${about}: ${places}`)
   }
 
@@ -112,7 +112,7 @@ describe('every operation', () => {
           for (const bad of ['%00', '%ff', '%zz', '%E0%A4%A', ...path, 'a'.repeat(10_000)]) {
             const answer = await send(operation, pathOf(operation, { [name]: bad }), token)
             assert.ok([400, 404].includes(answer.status), `${bad.slice(0, 10)}: ${answer.status}`)
-            if (answer.status === 400) assert.ok(placesIn(answer).includes(`path.${name}`), answer.body)
+            if (answer.status === 400) assert.ok(placesOf(answer).includes(`path.${name}`), answer.body)
           }
         })
       }
@@ -120,7 +120,7 @@ describe('every operation', () => {
         assert.ok(!('surprise' in query.properties))
         const answer = await send(operation, `${pathOf(operation)}?surprise=1`, token)
         assert.equal(answer.status, 400, answer.body)
-        assert.ok(placesIn(answer).includes('query.surprise'), answer.body)
+        assert.ok(placesOf(answer).includes('query.surprise'), answer.body)
       })
       const schema = jsonBody(operation)
       if (schema === undefined) return

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { service } from '../service/service.ts'
-import { requireNamed } from './named.ts'
+import { placesIn, requireNamed } from './named.ts'
 
 export interface Answer {
   status: number
@@ -57,9 +57,6 @@ export function refusedAt(answer: Answer, expected: number, code: string): strin
   refused(answer, expected, code)
   return placesIn(answer)
 }
-
-/** The places that a problem document names. */
-export const placesIn = ({ body }: Answer): string[] => body.errors.map(({ path }: { path: string }) => path)
 
 /** Asserts the status and gives the body. */
 export function ok({ status, body }: Answer, expected = 200) {

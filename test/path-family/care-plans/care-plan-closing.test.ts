@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { auditOf, newGoal, newPatient, newPlan, newTask, type Patient } from '../../harness/care/patients.ts'
-import { ok, placesIn, refused } from '../../harness/clients/path-client.ts'
+import { placesIn } from '../../harness/clients/named.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
 import { service } from '../../harness/service/service.ts'
 import { sized } from '../../harness/size.ts'
 

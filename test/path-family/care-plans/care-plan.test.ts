@@ -8,7 +8,8 @@ import {
   newTask,
   type Patient,
 } from '../../harness/care/patients.ts'
-import { ok, placesIn, refused } from '../../harness/clients/path-client.ts'
+import { placesIn } from '../../harness/clients/named.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 

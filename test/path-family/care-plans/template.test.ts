@@ -6,7 +6,8 @@ import { CarePlanTemplates } from '../../../records/care-plans/templates/templat
 import { encodeCursor } from '../../../records/store/reading/cursor.ts'
 import { jsonFilesIn } from '../../../server/json-files.ts'
 import { newPatient, type Patient } from '../../harness/care/patients.ts'
-import { ok, placesIn, refused } from '../../harness/clients/path-client.ts'
+import { placesIn } from '../../harness/clients/named.ts'
+import { ok, refused } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
 import { service } from '../../harness/service/service.ts'
 
