@@ -34,18 +34,23 @@ async function bringUpToDate(collection: Indexed, declared: readonly Named[]): P
     await collection.createIndexes([...declared])
     return
   }
+  const foreign = present.filter(({ name }) => !declared.some((index) => isVersion(name, index)))
   for (const index of declared) {
-    const versions = present.filter(({ name }) => name === index.name || name.startsWith(`${index.name}@`))
+    const versions = present.filter(({ name }) => isVersion(name, index))
     const old = versions.filter((one) => !isSame(one, index))
     if (old.length === versions.length) {
       const taken = old.some(({ name }) => name === index.name)
       const name = taken ? `${index.name}@${digestOf(index)}` : index.name
-      await create(collection, { ...index, name }, old)
+      await create(collection, { ...index, name }, [...old, ...foreign])
     }
     for (const { name } of old) await drop(collection, name)
   }
   for (const one of present) if (declared.some(begunBy(one))) await drop(collection, one.name)
 }
+
+/** Whether an index has this name because of a declared one, as it is or was. */
+const isVersion = (name: string, index: Named): boolean =>
+  name === index.name || name.startsWith(`${index.name}@`)
 
 /** Tells the indexes that serve whatever another one does: they begin with its fields, and hold every document. */
 const begunBy =
@@ -72,12 +77,15 @@ function noneYet(error: unknown): [] {
   throw error
 }
 
-/** Of the same key MongoDB allows not every two side by side: then the old one goes first. */
-async function create(collection: Indexed, index: Named, old: readonly Named[]): Promise<void> {
+/**
+ * Of the same key MongoDB allows not every two side by side: then the other one goes first, whether it was the declared one
+ * or has a name that nobody declares.
+ */
+async function create(collection: Indexed, index: Named, others: readonly Named[]): Promise<void> {
   try {
     await collection.createIndexes([index])
   } catch (error) {
-    const sameKey = old.filter((one) => isDeepStrictEqual(fieldsOf(one), fieldsOf(index)))
+    const sameKey = others.filter((one) => isDeepStrictEqual(fieldsOf(one), fieldsOf(index)))
     if (!(error instanceof MongoServerError && error.code === 85) || sameKey.length === 0) throw error
     for (const { name } of sameKey) await drop(collection, name)
     await collection.createIndexes([index])

@@ -55,6 +55,17 @@ describe('the frame of the path family: repeated and too many requests', () => {
       assert.ok(Number(late.headers.get('retry-after')) > 5)
       await refused(late, 409, 'idempotency-key-in-use')
     })
+    it('stays with the first one for longer than a database keeps the transaction of a process that has died', async () => {
+      const parameter = 'transactionLifetimeLimitSeconds'
+      const admin = client.sample.db.client.db('admin')
+      const { [parameter]: seconds } = await admin.command({ getParameter: 1, [parameter]: 1 })
+      assert.ok(seconds > 0)
+      const begun = Date.now()
+      const before = (await claims().find().toArray()).map(({ _id }) => _id)
+      await count('for long', 'key-12')
+      const claim = await claims().findOne({ _id: { $nin: before } })
+      assert.ok(claim && claim.leaseUntil.getTime() >= begun + seconds * 1000 + 10_000)
+    })
     it('is done once, whichever instance it reaches', async () => {
       const peer = await client.sample.startPeer()
       const first = await counted(await count('two instances', 'key-9'))

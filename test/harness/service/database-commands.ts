@@ -35,6 +35,42 @@ export async function commandsOf(
   return commands
 }
 
+/** What a transaction has written: how many documents of each collection, and by how many commands. */
+export interface Written {
+  documents: Record<string, number>
+  commands: number
+}
+
+/** What each transaction of some work has written that was committed. */
+export async function transactionsOf(work: () => PromiseLike<unknown>): Promise<Written[]> {
+  const open = new Map<unknown, Written>()
+  const committed: Written[] = []
+  const { command: send } = Connection.prototype
+  Connection.prototype.command = async function (namespace, command, options, ...more) {
+    const reply = await send.call(this, namespace, command, options, ...more)
+    const { session } = (options ?? {}) as { session?: { inTransaction(): boolean } }
+    const commandName = Object.keys(command)[0] ?? ''
+    const written = open.get(session)
+    if (commandName === 'commitTransaction' && written) committed.push(written)
+    if (commandName === 'commitTransaction' || commandName === 'abortTransaction') open.delete(session)
+    else if (session?.inTransaction()) {
+      const now = written ?? { documents: {}, commands: 0 }
+      open.set(session, now)
+      now.commands += 1
+      const { n = 0 } = (reply as { toObject?(): Document }).toObject?.() ?? (reply as Document)
+      const isWrite = ['insert', 'update', 'delete'].includes(commandName)
+      if (isWrite) now.documents[command[commandName]] = (now.documents[command[commandName]] ?? 0) + n
+    }
+    return reply
+  }
+  try {
+    await work()
+  } finally {
+    Connection.prototype.command = send
+  }
+  return committed
+}
+
 const ofJobs = /^(mails|audit\.instances|work\.underway|ehr\.removed|ehr\.agreements|Removal)$/
 
 /** Who writes a mail looks for nothing but in which language. */

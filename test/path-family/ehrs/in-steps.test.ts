@@ -17,6 +17,7 @@ import { letIn, newGoal, newPatient, newPlan, newTask, type Patient } from '../.
 import { assertError, classesOf } from '../../harness/clients/class-client.ts'
 import { type Answer, ok, refused } from '../../harness/clients/path-client.ts'
 import { newAdmin, newPerson, type Person } from '../../harness/people/people.ts'
+import { transactionsOf } from '../../harness/service/database-commands.ts'
 import { config, service } from '../../harness/service/service.ts'
 import { sized } from '../../harness/size.ts'
 import { found, until } from '../../harness/until.ts'
@@ -227,6 +228,40 @@ describe('what takes several transactions', function suite() {
       assert.deepEqual(ids(ok(await nurse.call('GET', path))), ids(plan))
       await isSound()
     })
+  })
+
+  it('writes no more in any of them than fits, whatever is done', async () => {
+    const { owner, path, planId, tasks } = await largePlan(sized(4, 100))
+    const { ehrId } = owner
+    const isGone = async () => (await worksOf(service).countDocuments({ ehrId })) === 0
+    const works: [what: string, collection: string, work: () => Promise<unknown>][] = [
+      [
+        'closing',
+        'history.changes',
+        async () => ok(await owner.call('POST', `${path}/close`, { closeOpen: true })),
+      ],
+      ['removing', 'Task', async () => ok(await owner.call('DELETE', `/med/ehr/${ehrId}`), 204)],
+      ['restoring', 'Task', async () => ok(await admin.call('POST', `/med/ehr/${ehrId}/restore`))],
+      ['deleting', 'Task', async () => classesOf(owner).delete('CarePlan', planId).expect(200)],
+    ]
+    for (const [what, collection, work] of works) {
+      const transactions = await transactionsOf(async () => {
+        await work()
+        await until(isGone)
+      })
+      const all = JSON.stringify(transactions)
+      const most = (of: (documents: Record<string, number>) => number) =>
+        Math.max(...transactions.map(({ documents }) => of(documents)))
+      // Of the records, and of their history; a few more are the step's own and the root's.
+      assert.ok(most((documents) => documents.Task ?? 0) <= STEP.documents, `${what}: ${all}`)
+      assert.ok(
+        most((documents) => sum(Object.values(documents))) <= 2 * STEP.documents + 20,
+        `${what}: ${all}`,
+      )
+      assert.ok(Math.max(...transactions.map(({ commands }) => commands)) <= 20, `${what}: ${all}`)
+      const written = sum(transactions.map(({ documents }) => documents[collection] ?? 0))
+      assert.ok(written >= tasks, `${what}: ${all}`)
+    }
   })
 
   describe('a large EHR', () => {

@@ -1,25 +1,42 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runInNewContext } from 'node:vm'
 import { parse } from 'yaml'
 import { configurationRows, readConfig } from '../../../server/config/config.ts'
 
 interface ComposeService {
   build?: string | object
   command?: string[]
+  entrypoint?: string[]
   environment?: Record<string, string>
-  healthcheck?: unknown
+  healthcheck?: { test?: string[]; disable?: boolean }
+  image?: string
+  mem_limit?: string
+  networks?: string[]
+  ports?: string[]
+  profiles?: string[]
+  restart?: string
   volumes?: string[]
 }
 
-const { services, volumes } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as {
+const text = readFileSync('docker-compose.yml', 'utf8')
+const { services, volumes, networks, configs } = parse(text, { merge: true }) as {
   services: Record<string, ComposeService>
   volumes: Record<string, unknown>
+  networks: Record<string, { internal?: boolean } | null>
+  configs: Record<string, { file: string }>
 }
+const members = Object.entries(services).filter(([name]) => /^mongo\d$/.test(name))
+
+const megabytes = (limit = ''): number => Number.parseInt(limit, 10) * (limit.endsWith('g') ? 1024 : 1)
 const ours = Object.entries(services).filter(([, { build }]) => build === '.')
 
 /** `${NAME:?why}` with something of the right form in its place. */
-const filledIn = (text: string): string =>
-  text.replace(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) =>
+const filledIn = (given: string): string =>
+  given.replace(/\$\{(\w+):\?[^}]*\}/g, (_, name: string) =>
     name.endsWith('URL')
       ? 'https://health.example.org'
       : name === 'MAIL_FROM'
@@ -40,7 +57,7 @@ describe('docker-compose.yml', () => {
       const known = configurationRows().map(([variable]) => variable)
       for (const variable of Object.keys(environment)) assert.ok(known.includes(variable), variable)
       const env = Object.fromEntries(
-        Object.entries(environment).map(([variable, text]) => [variable, filledIn(text)]),
+        Object.entries(environment).map(([variable, value]) => [variable, filledIn(value)]),
       )
       const config = readConfig({ NODE_ENV: 'production', ...env }, command.includes('open'))
       assert.equal(config.production, true)
@@ -57,5 +74,126 @@ describe('docker-compose.yml', () => {
       assert.ok(healthcheck, name)
       for (const mount of mounted) assert.ok(Object.hasOwn(volumes, mount.split(':')[0] ?? ''), mount)
     }
+  })
+
+  it('fits one host: a limit for each, and a cache of each database that leaves it room', () => {
+    const [, promised = ''] = /Everything together is limited to\s*# (\d+) GB/.exec(text) ?? []
+    const always = Object.values(services).filter(({ profiles }) => !profiles)
+    for (const { mem_limit } of always) assert.match(mem_limit ?? '', /^\d+[mg]$/)
+    const together = always.reduce((sum, { mem_limit }) => sum + megabytes(mem_limit), 0)
+    assert.ok(together <= Number(promised) * 1024, `${together} MB of ${promised} GB`)
+    for (const [name, { entrypoint, mem_limit }] of members) {
+      const [, cache = ''] = /--wiredTigerCacheSizeGB (\S+)/.exec(entrypoint?.at(-1) ?? '') ?? []
+      assert.ok(
+        Number(cache) >= 0.25 && Number(cache) * 1024 <= megabytes(mem_limit) / 2,
+        `${name}: ${cache}`,
+      )
+    }
+  })
+
+  it('runs three databases of one pinned version, out of reach from outside', () => {
+    assert.equal(members.length, 3)
+    for (const [name, { image, networks: on, ports, restart }] of [
+      ...members,
+      ['backup', services.backup as ComposeService] as const,
+    ]) {
+      assert.match(image ?? '', /^mongo:8\.0\.\d+$/, name)
+      assert.deepEqual([on, ports, restart], [['database'], undefined, 'unless-stopped'], name)
+    }
+    assert.equal(networks.database?.internal, true)
+  })
+
+  it('gives each database the key as a file of its own, without which nobody gets in', () => {
+    for (const [name, { entrypoint = [], environment = {} }] of members) {
+      assert.match(environment.MONGO_KEY ?? '', /^\$\{MONGO_KEY:\?[^}]+\}$/, name)
+      const [shell = '', option = '', script = ''] = entrypoint
+      const bin = mkdtempSync(join(tmpdir(), 'compose-'))
+      const tools = { install: 'echo "install $*"; cat', 'docker-entrypoint.sh': 'echo "$*"' }
+      for (const [tool, does] of Object.entries(tools)) {
+        writeFileSync(join(bin, tool), `#!/bin/sh\n${does}\n`)
+        chmodSync(join(bin, tool), 0o755)
+      }
+      const env = { PATH: `${bin}:${process.env.PATH}`, MONGO_KEY: 'a key of $three words' }
+      const { stdout } = spawnSync(shell, [option, script.replaceAll('$$', '$')], { env, encoding: 'utf8' })
+      const [installed = '', key, command = ''] = stdout.split('\n')
+      const file = /--keyFile (\S+)/.exec(command)?.[1] ?? ''
+      assert.match(installed, /^install -m 400 -o mongodb .* (\S+)$/)
+      assert.ok(file !== '' && installed.endsWith(` ${file}`), stdout)
+      assert.equal(key, env.MONGO_KEY)
+      assert.match(command, /^mongod --replSet records /)
+      assert.doesNotMatch(command, /noauth/)
+    }
+  })
+
+  describe("the first database's health check", () => {
+    const [, , , , script = ''] = services.mongo1?.healthcheck?.test ?? []
+    const secrets = { MONGO_ADMIN_PASSWORD: 'of the administrator', MONGO_PASSWORD: 'of the services' }
+
+    /** @returns what it does to a server that greets so and knows these users, and how it ends */
+    function check(hello: object, users: Map<string, string>): { done: unknown[]; code: number | undefined } {
+      const done: unknown[] = []
+      let code: number | undefined
+      const admin = {
+        createUser({ user, pwd, roles }: { user: string; pwd: string; roles: unknown }) {
+          if (users.has(user)) throw new Error('there is one')
+          users.set(user, pwd)
+          done.push([user, roles])
+        },
+        auth(user: string, pwd: string) {
+          if (users.get(user) !== pwd) throw new Error('unknown')
+          return { ok: 1 }
+        },
+      }
+      const db = { getSiblingDB: () => admin, hello: () => hello }
+      const rs = { initiate: (set: object) => done.push(set) }
+      const quit = (told: number) => {
+        code = told
+      }
+      runInNewContext(script, { db, rs, quit, process: { env: secrets } })
+      return { done: JSON.parse(JSON.stringify(done)), code }
+    }
+
+    it('makes the replica set and its users once, and is healthy when the services can get in', () => {
+      const users = new Map<string, string>()
+      const [initiated] = check({}, users).done as [{ _id: string; members: { host: string }[] }]
+      assert.deepEqual(
+        [initiated._id, initiated.members.map(({ host }) => host)],
+        ['records', members.map(([name]) => `${name}:27017`)],
+      )
+      assert.equal(check({}, users).code, 1)
+      const primary = { setName: 'records', isWritablePrimary: true, primary: 'mongo1:27017' }
+      const readWrite = ['health-records', 'open-test'].map((db) => ({ role: 'readWrite', db }))
+      const made = [
+        ['admin', ['root']],
+        ['records', readWrite],
+      ]
+      assert.deepEqual(check(primary, users), { done: made, code: 0 })
+      assert.deepEqual(check(primary, users), { done: [], code: 0 })
+      const secondary = { setName: 'records', isWritablePrimary: false }
+      assert.deepEqual(check(secondary, users), { done: [], code: 1 })
+    })
+  })
+
+  it('makes a backup regularly, watches that there is a young one, and knows how to restore', () => {
+    const { entrypoint, command, healthcheck, environment = {}, volumes: mounted } = services.backup ?? {}
+    assert.deepEqual([entrypoint, command], [['bash', '/backup.sh'], ['regularly']])
+    assert.deepEqual(healthcheck?.test, ['CMD', 'bash', '/backup.sh', 'recent'])
+    for (const variable of ['BACKUP_HOURS', 'BACKUP_DAYS'])
+      assert.match(environment[variable] ?? '', new RegExp(`^\\$\\{${variable}:-\\d+\\}$`))
+    assert.deepEqual(mounted, ['backups:/backups'])
+    assert.match(
+      environment.MONGO_URI ?? '',
+      /^mongodb:\/\/admin:.*@mongo1,mongo2,mongo3\/\?replicaSet=records/,
+    )
+    // What it does: test/scripts/backup.test.ts.
+    assert.equal(configs.backup?.file, './scripts/backup.sh')
+    assert.match(text, /docker compose run --rm backup restore FILE/)
+  })
+
+  it('has an image that says whether it is well', () => {
+    assert.match(
+      readFileSync('Dockerfile', 'utf8'),
+      /^HEALTHCHECK .*\\\n {2}CMD \["node", .*\/health\/ready/m,
+    )
   })
 })

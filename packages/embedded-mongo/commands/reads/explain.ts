@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Document } from 'bson'
 import { typeName } from '../../language/expressions/operators/operands.ts'
+import type { Collection } from '../../storage/collections/catalog.ts'
 import { coveredRows, coverOf } from '../../storage/queries/covered.ts'
 import type { Plan } from '../../storage/queries/planner.ts'
 import { type Examined, find, prepare, type Query } from '../../storage/queries/query.ts'
@@ -13,7 +14,7 @@ import { isObject } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
 import { VERSION } from '../diagnostics.ts'
 import { splitPipeline } from './pipeline-head.ts'
-import { rowsOf } from './reads.ts'
+import { asksForAll, countedPlan, countMatches, rowsOf } from './reads.ts'
 
 const explainable = 'find aggregate count distinct update delete findAndModify findandmodify'.split(' ')
 
@@ -52,6 +53,22 @@ const scanStage = ({ index, reverse, branches, merged }: Plan, isCovered = false
   return { stage, inputStage: merged ? { stage: 'SORT_MERGE', inputStage: scan } : scan }
 }
 
+/** A count that looks at no document: what it looks at instead, and how many keys that are. */
+const countScan = (
+  { view }: Context,
+  collection: Collection,
+  query: Query,
+): { stage: Document; keys: number } | undefined => {
+  if (asksForAll(query)) return { stage: { stage: 'RECORD_STORE_FAST_COUNT' }, keys: 0 }
+  const plan = countedPlan(view, collection, query)
+  if (!plan) return undefined
+  const { index, bounds } = plan
+  if (!index) return { stage: { stage: 'EOF' }, keys: 0 }
+  const { name: indexName, multikey: isMultiKey, spec } = index
+  const keys = bounds.reduce((sum, { low, high }) => sum + view.count(low, high), 0)
+  return { stage: { stage: 'COUNT_SCAN', keyPattern: spec.key, indexName, isMultiKey }, keys }
+}
+
 /** A value's names, without what they have: the same for all queries that differ in their constants only. */
 const shapeOf = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(shapeOf)
@@ -87,6 +104,18 @@ export const explainCommand = async (
   const told = about(context, inner, { filter: of.filter, sort: of.sort })
   if (!collection) return { queryPlanner: { namespace: ns, winningPlan: { stage: 'EOF' } }, ...told, ok: 1 }
   const query = { ...of, pace: context.pace }
+  const counting = name === 'count' ? countScan(context, collection, query) : undefined
+  if (counting) {
+    const winningPlan = { stage: 'COUNT', inputStage: counting.stage }
+    const queryPlanner = { namespace: ns, parsedQuery: query.filter, winningPlan, rejectedPlans: [] }
+    if (verbosity === 'queryPlanner') return { queryPlanner, ...told, ok: 1 }
+    const nCounted = await countMatches(context, inner.count, query)
+    const executionStats = {
+      ...{ nReturned: 0, totalKeysExamined: counting.keys, totalDocsExamined: 0 },
+      executionStages: { stage: 'COUNT', nCounted },
+    }
+    return { queryPlanner, executionStats, ...told, ok: 1 }
+  }
   const prepared = prepare(collection, query)
   const reader = name === 'find' ? coverOf(prepared.plan, inner.projection) : undefined
   const scan = scanStage(prepared.plan, reader !== undefined)

@@ -3,7 +3,9 @@ import type { Document, Long } from 'bson'
 import { compileProjection, type ProjectionOptions, wholeFields } from '../../language/results/projection.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import { countRecords, type Match } from '../../storage/collections/records.ts'
+import type { View } from '../../storage/disk/overlay.ts'
 import { coveredRows, coverOf } from '../../storage/queries/covered.ts'
+import type { Plan } from '../../storage/queries/planner.ts'
 import { countKeys, find, type Prepared, prepare, type Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
 import { compare, ValueSet } from '../../values/compare.ts'
@@ -159,24 +161,34 @@ const killCursors: Command = {
   },
 }
 
+/** The plan whose keys need only be counted. */
+export const countedPlan = (view: View, collection: Collection, query: Query): Plan | undefined => {
+  const { plan } = prepare(collection, query)
+  const doubtful = plan.doubtful?.some(({ low, high }) => view.count(low, high) > 0)
+  return plan.covered && !doubtful ? plan : undefined
+}
+
+/** Whether a query asks for all: how many these are is kept. */
+export const asksForAll = ({ filter, hint }: Query): boolean =>
+  Object.keys(filter).length === 0 && isNullish(hint)
+
 /** How many documents a query finds; the kept count when it asks for all. */
 export const countMatches = async (context: Context, name: string, query: Query): Promise<number> => {
+  const { view, pace } = context
   const collection = context.find(name)
   const { skip = 0, limit = 0 } = query
-  const all = collection && Object.keys(query.filter).length === 0 && isNullish(query.hint)
-  const plan = collection && !all ? prepare(collection, query).plan : undefined
-  const doubtful = plan?.doubtful?.some(({ low, high }) => context.view.count(low, high) > 0)
-  if (!all && (!plan?.covered || doubtful)) {
+  const all = collection && asksForAll(query)
+  const plan = collection && !all ? countedPlan(view, collection, query) : undefined
+  if (!all && !plan) {
     let found = 0
-    await eachItem(find(context.view, collection, query), context.pace, () => {
+    await eachItem(find(view, collection, query), pace, () => {
       found++
     })
     return found
   }
-  const counted =
-    plan && collection
-      ? await countKeys(context.view, collection, plan, context.pace)
-      : countRecords(context.view, collection as Collection)
+  const counted = plan
+    ? await countKeys(view, collection as Collection, plan, pace)
+    : countRecords(view, collection as Collection)
   const rest = Math.max(0, counted - skip)
   return limit ? Math.min(rest, limit) : rest
 }

@@ -19,6 +19,29 @@ describe('indexes', () => {
     return [scan.indexName, executionStats.totalDocsExamined]
   }
 
+  it('a count by a range looks at the keys in it, and at no document', async () => {
+    await things.createIndex({ group: 1, at: -1 })
+    const at = (i: number) => new Date(i * 1000)
+    await things.insertMany(Array.from({ length: 500 }, (_, i) => ({ group: i % 5, at: at(i), n: i })))
+    const counted = async (query: Document, more: Document = {}) => {
+      const count = { count: 'things', query, ...more }
+      const { queryPlanner, executionStats } = await engine.db.command({ explain: count })
+      const { n } = await engine.db.command(count)
+      const { winningPlan } = queryPlanner
+      assert.equal(n, executionStats.executionStages?.nCounted ?? executionStats.nReturned)
+      assert.equal(n, (await things.find(query, { hint: { $natural: 1 } }).toArray()).length)
+      const { totalKeysExamined, totalDocsExamined } = executionStats
+      return [winningPlan.inputStage?.stage, n, totalKeysExamined, totalDocsExamined]
+    }
+    const range = { group: 3, at: { $gte: at(100), $lt: at(400) } }
+    assert.deepEqual(await counted(range), ['COUNT_SCAN', 60, 60, 0])
+    assert.deepEqual(await counted({ group: { $gt: 1 } }), ['COUNT_SCAN', 300, 300, 0])
+    assert.deepEqual(await counted({ group: { $in: [1, 4, 9] } }), ['COUNT_SCAN', 200, 200, 0])
+    assert.deepEqual(await counted({}), ['RECORD_STORE_FAST_COUNT', 500, 0, 0])
+    assert.deepEqual(await counted({ group: 3, n: { $gte: 0 } }), ['IXSCAN', 100, 100, 100])
+    assert.equal(await things.countDocuments(range), 60)
+  })
+
   it('sparse: leaves out documents without the field, and is not used for null', async () => {
     await things.createIndex({ a: 1 }, { sparse: true, unique: true })
     await things.insertMany([{}, {}, { a: null }, { a: 1 }])

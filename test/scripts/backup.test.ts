@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** MongoDB's tools and the clock, in the place of the real ones: they note how they are called. */
+const tools = {
+  mongodump:
+    'for it; do case $it in --archive=*) echo dump > $(echo $it | cut -d= -f2) ;; esac; done; exit $DUMP',
+  mongorestore: 'exit $RESTORE',
+  // Ends what goes on for ever.
+  sleep: 'kill $PPID',
+}
+
+describe('scripts/backup.sh', () => {
+  let backups: string
+  let bin: string
+  beforeEach(() => {
+    const directory = mkdtempSync(join(tmpdir(), 'backup-'))
+    ;[backups, bin] = [join(directory, 'backups'), join(directory, 'bin')]
+    for (const made of [backups, bin]) mkdirSync(made)
+    for (const [name, does] of Object.entries(tools)) {
+      writeFileSync(join(bin, name), `#!/bin/sh\necho "${name} $*" >> "${directory}/calls"\n${does}\n`)
+      chmodSync(join(bin, name), 0o755)
+    }
+  })
+
+  const run = (args: string[], env: NodeJS.ProcessEnv = {}) => {
+    const PATH = `${bin}:${process.env.PATH}`
+    const uri = { MONGO_URI: 'mongodb://there', BACKUP_HOURS: '24', BACKUP_DAYS: '14' }
+    const given = { PATH, BACKUPS: backups, DUMP: '0', RESTORE: '0', ...uri, ...env }
+    return spawnSync('bash', ['scripts/backup.sh', ...args], { env: given, encoding: 'utf8' })
+  }
+  const calls = () => readFileSync(join(bin, '../calls'), 'utf8').trim().split('\n')
+  const archives = () => readdirSync(backups).filter((name) => name.endsWith('.archive.gz'))
+  const agedDays = (name: string, days: number) => {
+    writeFileSync(join(backups, name), 'old')
+    const at = new Date(Date.now() - days * 86_400_000)
+    utimesSync(join(backups, name), at, at)
+  }
+
+  it('makes one at the start and then each BACKUP_HOURS, reads each back, and forgets those of BACKUP_DAYS ago', () => {
+    agedDays('20200101T000000Z.archive.gz', 15)
+    agedDays('20200102T000000Z.archive.gz', 13)
+    const { stdout } = run(['regularly'], { BACKUP_HOURS: '6' })
+    const [older, made] = archives()
+    assert.deepEqual([older, archives().length], ['20200102T000000Z.archive.gz', 2])
+    assert.equal(stdout, `${made} is made and read back\n`)
+    assert.deepEqual(calls(), [
+      `mongodump --uri=mongodb://there --oplog --gzip --archive=${made}.part --quiet`,
+      `mongorestore --uri=mongodb://there --gzip --archive=${made}.part --dryRun --quiet`,
+      'sleep 21600',
+    ])
+  })
+
+  it('keeps nothing of one that failed, takes nothing for it, and goes on', () => {
+    for (const failed of [{ DUMP: '1' }, { RESTORE: '1' }]) {
+      agedDays('20200101T000000Z.archive.gz', 15)
+      const { stdout, stderr } = run(['regularly'], failed)
+      assert.deepEqual([stdout, stderr], ['', 'The backup failed\n'], JSON.stringify(failed))
+      assert.deepEqual(archives(), ['20200101T000000Z.archive.gz'])
+      assert.equal(calls().at(-1), 'sleep 86400')
+    }
+    assert.equal(run(['once']).status, 0)
+    assert.ok(readdirSync(backups).every((name) => !name.endsWith('.part')))
+  })
+
+  it('is healthy as long as there is one as young as there should be', () => {
+    assert.notEqual(run(['recent']).status, 0)
+    agedDays('20200101T000000Z.archive.gz', 2)
+    assert.notEqual(run(['recent']).status, 0)
+    run(['once'])
+    assert.equal(run(['recent']).status, 0)
+  })
+
+  it('restores one that is as it was made, and no other', () => {
+    run(['once'])
+    const [made = ''] = archives()
+    assert.equal(run(['restore', made]).status, 0)
+    const restore = `mongorestore --uri=mongodb://there --gzip --archive=${made} --oplogReplay --drop`
+    assert.equal(calls().at(-1), restore)
+    writeFileSync(join(backups, made), 'bytes have changed')
+    assert.notEqual(run(['restore', made]).status, 0)
+    assert.notEqual(run(['restore', 'none.archive.gz']).status, 0)
+    assert.notEqual(run(['restore']).status, 0)
+    assert.equal(calls().filter((call) => call === restore).length, 1)
+    assert.notEqual(run(['restore', made], { RESTORE: '1' }).status, 0)
+  })
+
+  it('says what it knows', () => {
+    const { status, stderr } = run(['yesterday'])
+    assert.deepEqual([status, stderr], [2, 'regularly, once, recent or restore FILE\n'])
+  })
+})
