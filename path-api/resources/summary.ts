@@ -56,36 +56,30 @@ async function measuresIn(sent: readonly string[] | undefined, types: Services['
 type AddressOf = (className: string, record: object) => string | undefined
 
 /** A value that a client has put into an event of its own may be anything. */
-const isValue = (one: unknown): one is Static<typeof Timeline>['events'][number]['values'][number] => {
-  const { name, value, unit, ...rest } = (one ?? {}) as Record<string, unknown>
+function isValue(one: unknown): one is Static<typeof Timeline>['events'][number]['values'][number] {
+  const { name, value, unit } = (one ?? {}) as Record<string, unknown>
   const fits = typeof name === 'string' && typeof value === 'number' && typeof unit === 'string'
-  return fits && Object.keys(rest).length === 0
+  return fits && Object.keys(one as object).length === 3
 }
 
+const MEASURED = new Set(MEASUREMENTS.map(({ name }) => name))
+
 const eventOf = (line: Line, addressOf: AddressOf): Static<typeof Timeline>['events'][number] => {
-  const {
+  const { id, kind, group, content, start, end, ongoing, values, className, record } = line
+  return {
     id,
     kind,
     group,
+    type: end !== null || ongoing ? 'range' : 'point',
     content,
     start,
     end,
     ongoing,
-    severity,
-    summary,
-    code,
-    values,
-    className,
-    record,
-  } = line
-  const isMeasured = MEASUREMENTS.some(({ name }) => name === className)
-  return {
-    ...{ id, kind, group, type: end !== null || ongoing ? 'range' : 'point', content, start, end, ongoing },
-    severity: severity ?? null,
-    summary: summary || null,
-    code: code ?? null,
+    severity: line.severity ?? null,
+    summary: line.summary || null,
+    code: line.code ?? null,
     values: Array.isArray(values) ? values.filter(isValue) : [],
-    compositionId: isMeasured ? record.id : null,
+    compositionId: MEASURED.has(className) ? record.id : null,
     href: addressOf(className, record) ?? null,
   }
 }

@@ -29,7 +29,7 @@ export interface Said {
   /** The higher, the worse, among those of its kind. */
   severity?: number | undefined
   code?: Coding | undefined
-  values?: TimelineValue[]
+  values?: TimelineValue[] | undefined
 }
 
 /** How severe it is that says so in a word: counted from the mildest, 1. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import type { ClientSession, Collection, Db, IndexDescription } from 'mongodb'
 import { createGroups } from '../batching/group.ts'
 import { periodically } from '../batching/periodically.ts'
@@ -38,6 +39,13 @@ export interface AuditOptions {
   clock: () => Date
   /** Told when the heads cannot be signed: the database is away, or someone removed the registry's record. */
   onFault: (fault: unknown) => void
+}
+
+/** Does what keeps the processor busy while accesses are on their way to the disk, and waits for both. */
+export async function whileRecorded<T>(recorded: Promise<void>, work: () => T): Promise<T> {
+  // The next turn begins when they have been sent.
+  const [done] = await Promise.all([setImmediate().then(work), recorded])
+  return done
 }
 
 /** A name that no Parse class can have: the class family never reaches it, not even with the master key. */

@@ -30,6 +30,11 @@ interface Event {
   severity: number | null
 }
 
+interface Union {
+  coll: string
+  pipeline: [{ $match: object }]
+}
+
 const at = (day: number, hour = 8) => new Date(Date.UTC(2025, 2, day, hour)).toISOString()
 
 describe('the timeline of an EHR', () => {
@@ -173,6 +178,23 @@ describe('the timeline of an EHR', () => {
     }, /plan/)
     assert.ok(commands.length > 30)
     await assertNoScan(commands)
+  })
+
+  it('asks for no kind of which the EHR holds nothing, and finds out by an index which those are', async () => {
+    const one = await newPatient()
+    await newPlan(one)
+    const commands = await commandsOf(async () => ok(await one.call('GET', 'summary/timeline')))
+    const [asked, ...others] = commands.filter(({ commandName }) => commandName === 'aggregate')
+    assert.deepEqual(others, [])
+    const joined = asked?.pipeline.flatMap((stage: { $unionWith?: Union }) => stage.$unionWith ?? [])
+    assert.ok(joined.length >= 15)
+    await assertNoScan(
+      joined.map(({ coll, pipeline: [{ $match: filter }] }: Union) => ({
+        ...{ commandName: 'find', find: coll, filter },
+      })),
+    )
+    const found = commands.flatMap(({ commandName, find }) => (commandName === 'find' ? [find] : []))
+    assert.deepEqual(new Set(found), new Set(['Ehr', 'CarePlan']))
   })
 
   it('refuses what makes no sense, by its place', async () => {
