@@ -2,7 +2,7 @@
 
 import { fail } from '../values/errors.ts'
 import type { Pace } from '../values/steps.ts'
-import { Catalog, type Collection, checkNamespace } from './collections/catalog.ts'
+import { Catalog, type Collection, checkNamespace, keepNoted } from './collections/catalog.ts'
 import type { Index } from './collections/indexes.ts'
 import { markDiscarded, purgeSome, RecordIds } from './collections/records.ts'
 import type { WritableView } from './disk/overlay.ts'
@@ -47,10 +47,14 @@ export class Engine {
   async write<T>(run: (view: WritableView) => T, pace?: Pace): Promise<T> {
     for (;;) {
       try {
-        return await this.storage.write((view) => {
+        let written: WritableView | undefined
+        const result = await this.storage.write((view) => {
           pace?.begin()
+          written = view
           return run(this.transactions.guard(view))
         })
+        if (written) keepNoted(written)
+        return result
       } catch (error) {
         if (!(error instanceof Blocked)) throw error
         await until(error.transaction.ended, pace)

@@ -102,7 +102,7 @@ export class Dispatcher {
       CLUSTER_TIME: this.#tick(),
       ...(isObject(request.let) && constants(request.let)),
     }
-    const command: Document = { ...request, let: variables }
+    const command: Document = Object.assign(request, { let: variables })
     // An empty collation is that of the collection.
     if (isObject(request.collation) && Object.keys(request.collation).length === 0) delete command.collation
     const engine = this.#engine
@@ -133,9 +133,8 @@ export class Dispatcher {
     while (this.#underWay.has(session)) await this.#underWay.get(session)
     const { lastWrites } = context.engine
     lastWrites.check(write)
-    const reply = Promise.resolve(
-      command.run({ ...context, retryable: { write, again: lastWrites.has(write) } }),
-    )
+    context.retryable = { write, again: lastWrites.has(write) }
+    const reply = Promise.resolve(command.run(context))
     const over = reply.then(
       () => {},
       () => {},

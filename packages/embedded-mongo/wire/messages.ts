@@ -72,7 +72,7 @@ const parseMsg = (message: Buffer): Request => {
   if (!command) throw new WireError('no command')
   return {
     id: message.readInt32LE(4),
-    command: { ...command, ...sequences },
+    command: Object.assign(command, sequences),
     fault,
     silent: (flags & MORE_TO_COME) !== 0,
     legacy: false,

@@ -27,7 +27,7 @@ export const findAndModify: Command = {
       fail(9, "Cannot specify both 'new' or 'upsert' and 'remove'")
     if (!known && upsert) await context.ensure(command[name])
     const { sort, collation, hint, let: variables } = command
-    const query: Query = { filter: command.query ?? {}, sort, collation, hint, variables, pace }
+    const query: Query = { filter: command.query ?? {}, sort, collation, hint, variables, pace, limit: 1 }
     const show: Show =
       compileProjection(command.fields, projectionOptions(context, known, query)) ?? ((document) => document)
     const shows = remove || !truthy(command.new) ? 'before' : 'after'

@@ -1,6 +1,11 @@
 /** One document's, or one filter's, change: what insert, update, delete and findAndModify share. */
 import { type Document, ObjectId, Timestamp } from 'bson'
-import { compileUpdate, isModifiers, upsertBase } from '../../language/updates/updater.ts'
+import {
+  type Update as CompiledUpdate,
+  compileUpdate,
+  isModifiers,
+  upsertBase,
+} from '../../language/updates/updater.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
 import {
   changeCount,
@@ -12,6 +17,7 @@ import {
 import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { collationOf } from '../../values/collation.ts'
+import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
 import { checkFields } from '../../values/raw.ts'
 import { bsonType, checkSize, clone, encode, isNullish, isObject, isTooDeep } from '../../values/values.ts'
@@ -82,13 +88,21 @@ interface Update {
   multi: boolean
 }
 
-/** Checks an update that has no collection to look at. */
-export const checkUpdate = ({ update, multi, query, arrayFilters }: Update): void => {
+/** @throws 9 for what an update of its form cannot have */
+const checkForm = ({ update, multi, query, arrayFilters }: Update): void => {
   if (multi && !isModifiers(update)) fail(9, 'multi update is not supported for replacement-style update')
   if (multi && !isNullish(query.sort)) fail(9, 'sort is not supported for multi updates')
   if (Array.isArray(update) && !isNullish(arrayFilters))
     fail(9, 'arrayFilters may not be specified for pipeline-style updates')
-  compileUpdate(update, { filter: query.filter, arrayFilters, variables: query.variables })
+}
+
+const compiled = ({ update, query, arrayFilters }: Update, collation?: Collation): CompiledUpdate =>
+  compileUpdate(update, { filter: query.filter, arrayFilters, collation, variables: query.variables })
+
+/** Checks an update that has no collection to look at. */
+export const checkUpdate = (change: Update): void => {
+  checkForm(change)
+  compiled(change)
 }
 
 export const updateStatement = (context: Context, change: Update): Statement => ({
@@ -96,14 +110,9 @@ export const updateStatement = (context: Context, change: Update): Statement => 
   query: change.query,
   single: !change.multi,
   change(collection) {
-    checkUpdate(change)
-    const { query, arrayFilters, upsert } = change
-    const update = compileUpdate(change.update, {
-      filter: query.filter,
-      arrayFilters,
-      collation: collationOf(query.collation ?? collection.options.collation),
-      variables: query.variables,
-    })
+    checkForm(change)
+    const { query, upsert } = change
+    const update = compiled(change, collationOf(query.collation ?? collection.options.collation))
     const replacing = !isModifiers(change.update)
     const each: ReturnType<Statement['change']>['each'] = (view, match, changed) => {
       changed.matched++

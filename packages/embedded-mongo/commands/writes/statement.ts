@@ -46,7 +46,7 @@ export const runAtOnce = (
   if (!collection) return nothing()
   const change = statement.change(collection)
   const changed = nothing()
-  const matches = atOnce(find(view, collection, { ...statement.query, limit: statement.single ? 1 : 0 }))
+  const matches = atOnce(find(view, collection, statement.query))
   if (!matches || matches.length > MOST_AT_ONCE) return undefined
   for (const match of matches) change.each(view, match, changed)
   if (matches.length === 0) change.none?.(view, changed)
@@ -69,8 +69,7 @@ const findIds = async (
 ): Promise<Buffer[]> => {
   const collection = collectionOf(statement.name)
   const ids: Buffer[] = []
-  const query = { ...statement.query, limit: statement.single ? 1 : 0 }
-  await eachItem(find(view, collection, query), pace, ({ id }) => {
+  await eachItem(find(view, collection, statement.query), pace, ({ id }) => {
     // A copy of its own, so that the records' bytes do not stay.
     ids.push(Buffer.from(id))
   })

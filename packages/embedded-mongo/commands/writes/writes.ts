@@ -55,7 +55,8 @@ const runStatements = (
   compile: (statement: Document) => Statement,
 ) => {
   const at = (position: number) => {
-    const statement = { ...compile(statements[position] as Document), position }
+    const statement = compile(statements[position] as Document)
+    statement.position = position
     if (context.retryable && !statement.single)
       fail(72, 'Cannot use retryable writes with multi=true or limit=0')
     return statement
@@ -68,14 +69,15 @@ const runStatements = (
   )
 }
 
-const statementQuery = ({ command, pace }: Context, statement: Document): Query => {
+const statementQuery = ({ command, pace }: Context, statement: Document, single: boolean): Query => {
   if (!isObject(statement.q)) return fail(14, "BSON field 'q' is the wrong type, expected type 'object'")
   return {
     filter: statement.q,
     sort: statement.sort,
     collation: statement.collation,
     hint: statement.hint,
-    variables: { ...command.let, ...statement.c },
+    variables: isNullish(statement.c) ? command.let : { ...command.let, ...statement.c },
+    limit: single ? 1 : 0,
     pace,
   }
 }
@@ -94,12 +96,13 @@ const update: Command = {
       checkStatement(statement, updateOptions, 'update.updates')
       if (!isNullish(statement.c) && !Array.isArray(statement.u))
         fail(51198, 'Constant values may only be specified for pipeline updates')
+      const multi = truthy(statement.multi)
       const change = {
         name: command.update,
-        query: statementQuery(context, statement),
+        query: statementQuery(context, statement, !multi),
         update: statement.u,
         arrayFilters: statement.arrayFilters,
-        multi: truthy(statement.multi),
+        multi,
         upsert: truthy(statement.upsert),
       }
       if (!context.find(command.update)) checkUpdate(change)
@@ -139,7 +142,11 @@ const deleteCommand: Command = {
       const limit = toNumber(statement.limit)
       if (limit !== 0 && limit !== 1)
         fail(9, `The limit field in delete objects must be 0 or 1. Got ${limit}`)
-      return removeStatement(context.command.delete, statementQuery(context, statement), limit === 1)
+      return removeStatement(
+        context.command.delete,
+        statementQuery(context, statement, limit === 1),
+        limit === 1,
+      )
     })
     const n = outcomes.reduce((total, { changed }) => total + (changed?.matched ?? 0), 0)
     return { n, ...writeErrors(outcomes), ok: 1 }

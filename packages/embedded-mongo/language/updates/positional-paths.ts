@@ -43,6 +43,7 @@ const identifiers = (filter: unknown): string[] =>
 
 /** @throws 2 for an identifier that has no filter, 9 when a filter is not used */
 export const checkArrayFilters = (paths: string[], filters: ArrayFilters): void => {
+  if (filters.size === 0 && !paths.some((path) => path.includes('$'))) return
   const used = new Set(
     paths.flatMap((path) => path.split('.').flatMap((part) => (isPositional(part) ? part.slice(2, -1) : []))),
   )
@@ -64,6 +65,7 @@ export const concretePaths = (
   filters: ArrayFilters,
   position: number,
 ): string[][] => {
+  if (!path.includes('$')) return [path.split('.')]
   let paths: string[][] = [[]]
   for (const part of path.split('.')) {
     if (!isPositional(part)) paths = paths.map((parts) => [...parts, part])

@@ -271,10 +271,10 @@ const checkConflicts = (changes: Change[]): void => {
     .sort()
   const touched = new Set<string>()
   for (const path of paths) {
-    const parts = path.split('.')
-    for (let length = 1; length <= parts.length; length++) {
-      const start = parts.slice(0, length).join('.')
+    for (let end = path.indexOf('.'); ; end = path.indexOf('.', end + 1)) {
+      const start = end < 0 ? path : path.slice(0, end)
       if (touched.has(start)) fail(40, `Updating the path '${path}' would create a conflict at '${start}'`)
+      if (end < 0) break
     }
     touched.add(path)
   }

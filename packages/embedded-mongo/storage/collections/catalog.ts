@@ -44,6 +44,11 @@ export const raiseFlag = (view: WritableView, index: Index, flag: 'multikey' | '
   note(view, index, flag)
 }
 
+/** What has been noted in a view is on the disk, and need not be looked for again. */
+export const keepNoted = ({ noted }: Pick<WritableView, 'noted'>): void => {
+  for (const [index, flags] of noted ?? []) for (const flag of flags) (index as Index).noted.add(flag)
+}
+
 /** The same, of a component in which a document has an array. */
 export const noteArray = (view: WritableView, index: Index, component: number): void => {
   index.arrays?.add(component)
@@ -56,15 +61,13 @@ export const noteLoss = (view: WritableView, index: Index, component: number): v
   note(view, index, `loss${component}`)
 }
 
-/** What has been noted in a view: a statement has many documents, and most of them have nothing new to note. */
-const notedIn = new WeakMap<WritableView, Set<string>>()
-
 const note = (view: WritableView, index: Index, flag: Flag): void => {
-  const noted = notedIn.get(view) ?? new Set()
-  notedIn.set(view, noted)
-  const name = `${flag} ${index.space}`
-  if (noted.has(name)) return
-  noted.add(name)
+  if (index.noted.has(flag)) return
+  // A statement has many documents, and most of them have nothing new to note.
+  view.noted ??= new Map()
+  const noted = view.noted.get(index) ?? new Set()
+  if (noted.has(flag)) return
+  view.noted.set(index, noted.add(flag))
   const key = flagKey(index, flag)
   if (!view.get(key)) view.put(key, Buffer.of(1))
 }
@@ -219,11 +222,14 @@ const fromStored = (view: View, stored: Document): Collection => ({
     const tracks = { tracksArrays, tracksLosses, tallied: kept.tallied === true }
     const index = buildIndex(spec, toNumber(space), tracks)
     index.ready = building !== true
-    for (const flag of ['multikey', 'cut', 'untallied'] as const)
-      index[flag] = view.get(flagKey(index, flag)) !== undefined
+    const isNoted = (flag: Flag): boolean => {
+      if (view.get(flagKey(index, flag))) index.noted.add(flag)
+      return index.noted.has(flag)
+    }
+    for (const flag of ['multikey', 'cut', 'untallied'] as const) index[flag] = isNoted(flag)
     for (const component of index.fields.keys()) {
-      if (view.get(flagKey(index, `array${component}`))) index.arrays?.add(component)
-      if (view.get(flagKey(index, `loss${component}`))) index.losses?.add(component)
+      if (isNoted(`array${component}`)) index.arrays?.add(component)
+      if (isNoted(`loss${component}`)) index.losses?.add(component)
     }
     return index
   }),

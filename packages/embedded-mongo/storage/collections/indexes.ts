@@ -34,6 +34,8 @@ export interface Index {
   /** Its documents are counted by their arrays in its first field; some were left out. */
   readonly tallied: boolean
   untallied: boolean
+  /** What of this is known to be on the disk. */
+  readonly noted: Set<string>
 }
 
 const options =
@@ -190,6 +192,7 @@ export const buildIndex = (
   cut: false,
   tallied,
   untallied: false,
+  noted: new Set(),
 })
 
 /** Whether a document may have several keys because of this component. */

@@ -25,6 +25,8 @@ export interface View {
 export type Visitor = (bytes: Uint8Array, start: number, end: number) => boolean
 
 export interface WritableView extends View {
+  /** What has been noted in it, by what it is about. */
+  noted?: Map<object, Set<string>>
   put(key: Buffer, value: Buffer): void
   remove(key: Buffer): void
 }
@@ -49,6 +51,7 @@ const set = (space: Space, name: string, change: Change): void => {
 /** Changes in memory over a view beneath; the view beneath is not touched until someone applies them. */
 export class Overlay implements WritableView {
   #below: View
+  noted?: Map<object, Set<string>>
   readonly #spaces = new Map<number, Space>()
 
   constructor(below: View) {

@@ -62,6 +62,8 @@ export const choosePlan = (collection: Planned, question: Question): Plan => {
   for (const index of collection.indexes) {
     const candidate = consider(index, question, demands)
     if (candidate && (!best || candidate.score > best.score)) best = candidate
+    // No other one leads to less than one document.
+    if (candidate?.isPoint) break
   }
   return best?.plan() ?? alternatives(collection, question) ?? collectionScan(question, false)
 }
@@ -114,6 +116,8 @@ const fullScan = (index: Index, question: Question): Plan => {
 interface Candidate {
   plan(): Plan
   score: number
+  /** It leads to one document at most. */
+  isPoint: boolean
 }
 
 const consider = (
@@ -146,7 +150,7 @@ const consider = (
     return { index, bounds, exact, reverse: direction === 'reverse', ordered, ...rest }
   }
   const sorts = direction && question.sort.length > 0 ? 2 : 0
-  return { plan: makePlan, score: fit.score + (isPoint ? 100 : 0) + sorts }
+  return { plan: makePlan, score: fit.score + (isPoint ? 100 : 0) + sorts, isPoint }
 }
 
 interface Fit {

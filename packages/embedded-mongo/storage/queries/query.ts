@@ -75,13 +75,7 @@ export function* find(
 ): Iterable<Step<Match>> {
   if (!collection) return
   const { skip = 0, limit = 0, pace = new Pace() } = query
-  const found = matches(
-    view,
-    collection,
-    pace,
-    { ...prepared, looksAt: looksAt(query.filter, prepared) },
-    examined,
-  )
+  const found = matches(view, collection, pace, prepared, looksAt(query.filter, prepared), examined)
   const ordered = prepared.plan.ordered
     ? found
     : inOrder(view, collection, query.frugal ? frugally(found) : found, prepared, limit && skip + limit, pace)
@@ -98,7 +92,8 @@ function* matches(
   view: View,
   collection: Collection,
   pace: Pace,
-  { plan, test, looksAt }: Prepared & { looksAt: Buffer[] | undefined },
+  { plan, test }: Prepared,
+  looksAt: Buffer[] | undefined,
   examined: Examined,
 ): Iterable<Step<Found>> {
   for (const record of candidates(view, collection, plan, examined)) {

@@ -307,6 +307,15 @@ describe('indexes', () => {
 
   it('what they know is still known after a restart', async () => {
     await things.createIndex({ v: 1 })
+    await things.createIndex({ u: 1 }, { unique: true, sparse: true })
+    // The first ones that have an array, and in vain.
+    const session = engine.client.startSession()
+    session.startTransaction()
+    await things.insertOne({ v: [7, 8] }, { session })
+    await session.abortTransaction()
+    await session.endSession()
+    await things.insertOne({ _id: 4 as never, u: 1 })
+    await assert.rejects(things.insertOne({ v: [9], u: 1 }), { code: 11000 })
     await things.insertMany([
       { _id: 1 as never, v: [1, 20] },
       { _id: 2 as never, v: 5 },
