@@ -18,35 +18,56 @@ const BATCH = 20_000
  * @param fields the stored fields of the values, `anxiety.score` for one inside an object
  */
 export async function readColumns(
-  { client, db }: Database,
+  database: Database,
   collection: string,
   filters: readonly Document[],
   fields: readonly string[],
 ): Promise<Columns> {
-  const rows = new NumberRows(['timestamp', ...fields])
+  const stored = ['timestamp', ...fields]
+  const found = await Promise.all(filters.map((filter) => readRows(database, collection, filter, stored)))
+  const some = found.filter(([times]) => times && times.length > 0)
+  if (some.length === 1) return inOrder(some[0] as Float64Array[])
+  return inOrder(stored.map((_, i) => joined(some.map((columns) => columns[i] as Float64Array))))
+}
+
+function joined(parts: readonly Float64Array[]): Float64Array {
+  const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}
+
+async function readRows(
+  { client, db }: Database,
+  collection: string,
+  filter: Document,
+  fields: readonly string[],
+): Promise<Float64Array[]> {
+  const rows = new NumberRows(fields)
   const { projection } = rows
   const session = client.startSession()
   try {
     const ask = async (command: Document): Promise<Uint8Array> =>
       (await db.command(command, { session, raw: true })).cursor as Uint8Array
-    for (const filter of filters) {
-      let answer = await ask({ find: collection, filter, projection, batchSize: BATCH, maxTimeMS: QUERY_MS })
-      for (let next = rows.next(answer); next !== 0n; next = rows.next(answer)) {
-        // The database finds the next ones while these are read.
-        const following = ask({ getMore: next, collection, batchSize: BATCH })
-        rows.add(answer)
-        answer = await following
-      }
+    let answer = await ask({ find: collection, filter, projection, batchSize: BATCH, maxTimeMS: QUERY_MS })
+    for (let next = rows.next(answer); next !== 0n; next = rows.next(answer)) {
+      // The database finds the next ones while these are read.
+      const following = ask({ getMore: next, collection, batchSize: BATCH })
       rows.add(answer)
+      answer = await following
     }
+    rows.add(answer)
+    return rows.columns
   } finally {
     await session.endSession()
   }
-  return inOrder(rows.columns)
 }
 
 /** An index may hold the newest first, and the measurements of several plans one plan after the other. */
-function inOrder([times = new Float64Array(), ...values]: Float64Array[]): Columns {
+function inOrder([times = new Float64Array(), ...values]: readonly Float64Array[]): Columns {
   if (isSorted(times)) return { times, values }
   for (const column of [times, ...values]) column.reverse()
   if (isSorted(times)) return { times, values }

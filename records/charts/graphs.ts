@@ -7,6 +7,7 @@ import { HELD_IN_EHR } from '../measurements/compositions/held.ts'
 import type { MeasurementKind } from '../measurements/measurement.ts'
 import { rounded } from '../measurements/quantities/units.ts'
 import { loinc, type Series, unitLabel } from '../measurements/series.ts'
+import { whileRecorded } from '../store/audit/trail.ts'
 import { type Caller, permitted } from '../store/documents/caller.ts'
 import { documentsOf } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
@@ -14,6 +15,7 @@ import type { Records } from '../store/writing/transaction.ts'
 import { measuredTypes, type Plotted } from '../user-data/measured-types.ts'
 import { bandsOf, type GraphBand } from './bands.ts'
 import { type Columns, readColumns } from './columns.ts'
+import { collectionsHolding } from './holding.ts'
 import { type Points, sampled } from './lttb.ts'
 import type { Line, Timelines } from './timeline.ts'
 
@@ -89,43 +91,44 @@ export class Graphs {
   /** What the caller may see. @throws NotFound when nothing of the EHR is */
   async read(caller: Caller, ehrId: string, query: GraphQuery): Promise<Graph> {
     const { from, to, measures } = query
-    const plans = await readablePlans(this.#records, caller, ehrId)
-    const kinds = [...this.#kinds, ...(await measuredTypes(this.#records, plans, measures))]
-    const readings = kinds.flatMap((kind) => {
-      const series = Object.entries(kind.series).filter(
-        ([name]) =>
-          measures === undefined || measures.includes(kind.path) || measures.includes(`${kind.path}.${name}`),
-      )
-      return series.length > 0 ? [{ kind, series }] : []
-    })
+    const kinds = readingsOf(this.#kinds, measures)
+    const collections = kinds.map(({ kind }) => kind.collection)
+    const [plans, holding] = await Promise.all([
+      readablePlans(this.#records, caller, ehrId),
+      collectionsHolding(this.#records, ehrId, collections),
+    ])
+    const types = await measuredTypes(this.#records, plans, measures)
+    const readings = [...kinds, ...readingsOf(types, measures)]
     const ofPlans = { carePlanId: plans.length === 1 ? plans[0] : { $in: plans } }
     const ofEhr = { ehrId, ...HELD_IN_EHR, ...permitted('_rperm', caller) }
     const [thresholds, annotations, ...columns] = await Promise.all([
       this.#thresholdsOf(plans),
       this.#annotations(caller, ehrId, { from, to }),
-      ...readings.map(({ kind, series }) =>
-        this.#columns('where' in kind ? [ofPlans] : [ofPlans, ofEhr], kind, series, query),
-      ),
-    ])
-    const reported = this.#report(caller, ehrId, [...new Set(readings.map(({ kind }) => kind.collection))])
-    const series = readings.flatMap(({ kind, series }, i) =>
-      series.map((one, at) => {
-        const { times, values } = columns[i] as Columns
-        const ofPlan = thresholds.flatMap(
-          (found) => thresholdsIn(kind.thresholded, kind.path, found) ?? [],
-        )[0]
-        return graphSeries(
-          kind,
-          one,
-          present(times, values[at] as Float64Array),
-          bandsOf(kind, one, ofPlan),
-          query,
-        )
+      ...readings.map(({ kind, series }) => {
+        const places = holding.has(kind.collection) ? [ofPlans, ofEhr] : []
+        return this.#columns('where' in kind ? [ofPlans] : places, kind, series, query)
       }),
+    ])
+    const looked = new Set(readings.map(({ kind }) => kind.collection))
+    const series = await whileRecorded(this.#report(caller, ehrId, [...looked]), () =>
+      readings.flatMap(({ kind, series }, i) =>
+        series.map((one, at) => {
+          const { times, values } = columns[i] as Columns
+          const ofPlan = thresholds.flatMap(
+            (found) => thresholdsIn(kind.thresholded, kind.path, found) ?? [],
+          )[0]
+          return graphSeries(
+            kind,
+            one,
+            present(times, values[at] as Float64Array),
+            bandsOf(kind, one, ofPlan),
+            query,
+          )
+        }),
+      ),
     )
     const told = measures === undefined ? series.filter(({ total }) => total > 0) : series
-    await reported
-    return { axes: axesOf(kinds, told), series: told, annotations }
+    return { axes: axesOf([...this.#kinds, ...types], told), series: told, annotations }
   }
 
   /** Those of the plan that was thought about last come first. */
@@ -170,6 +173,17 @@ export class Graphs {
     const accesses = collections.map((type) => ({ ...about, type, ids: [], outcome: 'done' as const }))
     await this.#records.audit.record(...accesses)
   }
+}
+
+/** Those of which lines are asked for, with their series. */
+function readingsOf<K extends Plotted>(kinds: readonly K[], measures: readonly string[] | undefined) {
+  return kinds.flatMap((kind) => {
+    const series = Object.entries(kind.series).filter(
+      ([name]) =>
+        measures === undefined || measures.includes(kind.path) || measures.includes(`${kind.path}.${name}`),
+    )
+    return series.length > 0 ? [{ kind, series }] : []
+  })
 }
 
 /** Without the records that have no value in the series. */

@@ -34,7 +34,7 @@ export class NumberRows {
   }
 
   get columns(): Float64Array[] {
-    return this.#columns.map((column) => column.slice(0, this.#length))
+    return this.#columns.map((column) => column.subarray(0, this.#length))
   }
 
   /** @param cursor of an answer, with its batch of documents */

@@ -1,14 +1,9 @@
 /** BSON put together from parts that are encoded already, and checked as it came. */
 import { fail } from './errors.ts'
 
-/** A document with one more field, whose value is given as bytes. */
-export const withField = (document: Buffer, type: 3 | 4, name: string, value: Buffer): Buffer => {
-  const head = Buffer.from(`${String.fromCharCode(type)}${name}\0`)
-  const length = document.length + head.length + value.length
-  const size = Buffer.alloc(4)
-  size.writeInt32LE(length)
-  return Buffer.concat([size, document.subarray(4, -1), head, value, Buffer.of(0)], length)
-}
+/** A document as far as a value's bytes that are to follow: those of the field that it then ends with. */
+export const openedAt = (document: Buffer, type: 3 | 4, name: string): Buffer =>
+  Buffer.concat([document.subarray(0, -1), Buffer.from(`${String.fromCharCode(type)}${name}\0`)])
 
 /** Documents that are encoded already, one behind the other: each begins with its length. */
 export type Run = Buffer
@@ -28,13 +23,23 @@ export const headOf = (run: Run, most = run.length, bytes = run.length): { count
 /** More bytes than this take less time when they are copied by a call. */
 const LONG = 64
 
-/** A BSON array of that many documents. */
-export const encodeArray = (runs: readonly Run[], count: number): Buffer => {
+/**
+ * A BSON array of that many documents.
+ * @param before what stands before it in the same bytes
+ * @param behind how many bytes of zero stand behind it
+ */
+export const encodeArray = (
+  runs: readonly Run[],
+  count: number,
+  before: Buffer = NOTHING,
+  behind = 0,
+): Buffer => {
   const head = String(count).length + 2
-  const bytes = Buffer.allocUnsafe(runs.reduce((sum, run) => sum + run.length, 5 + count * head))
+  const size = runs.reduce((sum, run) => sum + run.length, before.length + 5 + count * head + behind)
+  const bytes = Buffer.allocUnsafe(size)
   const target = viewOf(bytes)
   const digits = [ZERO]
-  let to = 4
+  let to = before.copy(bytes) + 4
   for (const run of runs) {
     const source = viewOf(run)
     for (let at = 0; at < run.length; ) {
@@ -52,9 +57,11 @@ export const encodeArray = (runs: readonly Run[], count: number): Buffer => {
     }
   }
   bytes[to++] = 0
-  bytes.writeInt32LE(to)
-  return bytes.subarray(0, to)
+  bytes.writeInt32LE(to - before.length, before.length)
+  return bytes.fill(0, to, to + behind).subarray(0, to + behind)
 }
+
+const NOTHING = Buffer.alloc(0)
 
 const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView => new DataView(buffer, byteOffset, length)
 

@@ -134,19 +134,18 @@ const parseQuery = (message: Buffer): Request => {
 
 let lastId = 0
 
-export const formatReply = (request: Request, body: Buffer): Buffer => {
+/** What stands before an answer of that many bytes. */
+export const headOfReply = (request: Request, length: number): Buffer => {
   // OP_MSG: no flags, one section of kind 0. OP_REPLY: "await capable", no cursor, from 0, one document.
-  const start = HEADER + (request.legacy ? 20 : 5)
-  const message = Buffer.allocUnsafe(start + body.length).fill(0, HEADER, start)
+  const head = Buffer.alloc(HEADER + (request.legacy ? 20 : 5))
   lastId = (lastId + 1) & 0x7fffffff
-  message.writeInt32LE(message.length, 0)
-  message.writeInt32LE(lastId, 4)
-  message.writeInt32LE(request.id, 8)
-  message.writeInt32LE(request.legacy ? OP_REPLY : OP_MSG, 12)
+  head.writeInt32LE(head.length + length, 0)
+  head.writeInt32LE(lastId, 4)
+  head.writeInt32LE(request.id, 8)
+  head.writeInt32LE(request.legacy ? OP_REPLY : OP_MSG, 12)
   if (request.legacy) {
-    message.writeInt32LE(8, HEADER)
-    message.writeInt32LE(1, HEADER + 16)
+    head.writeInt32LE(8, HEADER)
+    head.writeInt32LE(1, HEADER + 16)
   }
-  body.copy(message, start)
-  return message
+  return head
 }

@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Engine } from '../storage/engine.ts'
 import { Dispatcher } from './dispatch.ts'
-import { formatReply, parseMessage, type Request, splitMessages } from './messages.ts'
+import { headOfReply, parseMessage, type Request, splitMessages } from './messages.ts'
 
 export class MongoServer {
   readonly #engine: Engine
@@ -68,7 +68,7 @@ export class MongoServer {
       if (socket.destroyed) return
       const reply = await this.#dispatcher.run(request, connectionId)
       if (request.silent || socket.destroyed) return
-      socket.write(formatReply(request, reply))
+      send(socket, headOfReply(request, reply.length), reply)
     })
     this.#sockets.set(socket, answered.catch(() => socket.destroy()) as Promise<void>)
   }
@@ -82,4 +82,18 @@ export class MongoServer {
     for (const socket of this.#sockets.keys()) socket.destroySoon()
     await closed
   }
+}
+
+/** More bytes than this take longer to copy than to be handed over in two pieces. */
+const LONG = 2 ** 14
+
+function send(socket: Socket, head: Buffer, reply: Buffer): void {
+  if (reply.length < LONG) {
+    socket.write(Buffer.concat([head, reply]))
+    return
+  }
+  socket.cork()
+  socket.write(head)
+  socket.write(reply)
+  socket.uncork()
 }
