@@ -121,6 +121,8 @@ const dropIndexes: Command = {
   async run(context) {
     const { engine, command } = context
     const { ns } = target(context, 'dropIndexes')
+    if (command.index === undefined)
+      fail(40414, "BSON field 'dropIndexes.index' is missing but a required field")
     const nIndexesWas = engine.catalog.get(ns).indexes.length
     await engine.changeDefinition(ns, (view, collection) => {
       engine.dropIndexes(view, collection, indexesToDrop(collection, command.index))

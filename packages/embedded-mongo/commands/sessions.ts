@@ -1,6 +1,7 @@
 /** Sessions: begun, ended and killed, with their transactions and cursors. */
 import { randomUUID } from 'node:crypto'
 import { type Binary, type Document, UUID } from 'bson'
+import type { WriteId } from '../storage/last-writes.ts'
 import { fail } from '../values/errors.ts'
 import { toBigInt } from '../values/numbers.ts'
 import { bsonType, isNullish, isNumeric, isObject } from '../values/values.ts'
@@ -25,11 +26,14 @@ export const sessionId = (given: unknown, name: string): string => {
 /** Whom the cursors of a session's transaction belong to. */
 export const transactionOwner = (id: string, number: bigint): string => `${id}/${number}`
 
-/** @throws 125 outside a transaction */
-const transactionOf = ({ command }: Context, name: string): { session: string; number: bigint } =>
-  isNumeric(command.txnNumber)
-    ? { session: sessionId(command.lsid, 'lsid'), number: toBigInt(command.txnNumber) }
-    : fail(125, `${name} must be run within a transaction`)
+/** @throws 13 elsewhere than in `admin`, 125 outside a transaction, 225 for one that is older than the session's last write */
+const transactionOf = ({ engine, command, db }: Context, name: string): WriteId => {
+  if (db !== 'admin') fail(13, `${name} may only be run against the admin database.`)
+  if (!isNumeric(command.txnNumber)) fail(125, `${name} must be run within a transaction`)
+  const write = { session: sessionId(command.lsid, 'lsid'), number: toBigInt(command.txnNumber) }
+  engine.lastWrites.check(write)
+  return write
+}
 
 const commitTransaction: Command = {
   transactional: true,

@@ -84,9 +84,10 @@ export class Dispatcher {
     checkApi(name, request)
     const context = this.#context(request, connectionId)
     if (request.autocommit === false) return this.#inTransaction(name, command, context)
-    return name in writes && !isNullish(request.txnNumber)
+    if (isNullish(request.txnNumber)) return command.run(context)
+    return name in writes
       ? this.#retryable(command, context)
-      : command.run(context)
+      : fail(50768, `txnNumber without autocommit is for writes; ${name} is none that can be sent again`)
   }
 
   /** The time of the replica set that it says it is: later with each command. */

@@ -258,6 +258,7 @@ describe('writing commands', () => {
       await engine.restart()
       assert.equal((await commit(40)).ok, 1)
       await assert.rejects(commit(41), { code: 251 })
+      await assert.rejects(commit(39), { code: 225 })
     })
   })
 })
