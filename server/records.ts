@@ -126,7 +126,7 @@ export async function openRecords(
   }
   const others = [own.profiles, carePlans, ...Object.values(openehr), ...Object.values(types), chats]
   const needed = [...others, ...registered.values()].flatMap((service) => service.indexes())
-  await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()])
+  await makeCollections(db, [...Object.entries(auditIndexes), ...needed, charts.thresholds.indexes()], log)
   await addUsual(types, openehr)
   const running = await startRunning(records, underWay, { ...own, chats, sendMail }, log)
   const close = async () => {
@@ -250,13 +250,21 @@ function registeredRecords(
 async function makeCollections(
   db: Connection['db'],
   indexed: readonly [collection: string, indexes: IndexDescription[]][],
+  log: Log,
 ): Promise<void> {
   const steps = worksOf({ db })
   const plain = [checkpointsOf(db), turnsOf({ db }), makersOf({ db }), ledger({ db }), steps]
   for (const { collectionName } of plain) await makeCollection(db, collectionName)
-  for (const [collection, indexes] of [...logIndexes(db), ...indexed]) {
-    if (indexes.length === 0) await makeCollection(db, collection)
-    else await makeIndexes(db.collection(collection), indexes)
+  const all = [...logIndexes(db), ...indexed]
+  for (const [at, [name, indexes]] of all.entries()) {
+    const collection = db.collection(name)
+    const tell = async (index: string) => {
+      const documents = await collection.estimatedDocumentCount()
+      const progress = { collection: name, index, documents, step: at + 1, of: all.length }
+      log.info(progress, 'The start makes an index that is new; requests are answered afterwards')
+    }
+    if (indexes.length === 0) await makeCollection(db, name)
+    else await makeIndexes(collection, indexes, tell)
   }
 }
 

@@ -11,10 +11,10 @@ import { newDataDir } from '../harness/service/process.ts'
 const config = readConfig({ DATA_DIR: newDataDir(), LOG_LEVEL: 'silent' }, false)
 
 /** Makes what an instance makes when it starts. */
-async function begin(client: MongoClient): Promise<void> {
+async function begin(client: MongoClient, log = createLog(config)): Promise<void> {
   const opened = { client, db: client.db() }
   const underWay = new UnderWay(opened, [], true)
-  const records = await openRecords({ ...opened, underWay }, config, createLog(config), async () => {})
+  const records = await openRecords({ ...opened, underWay }, config, log, async () => {})
   await records.close()
 }
 
@@ -69,7 +69,7 @@ describe('the records of an earlier version', () => {
     await events.createIndex({ carePlanId: 1 }, { name: 'by_carePlanId' })
     await events.createIndex({ carePlanId: 1, title: 1 }, { name: 'somebody-elses' })
     done.length = 0
-    await Promise.all(clients.map(begin))
+    await Promise.all(clients.map((one) => begin(one)))
     assert.deepEqual([done[0], done.includes('drop')], ['create', true])
     await isAsDeclared()
     const before = await indexes()
@@ -79,6 +79,19 @@ describe('the records of an earlier version', () => {
     done.length = 0
     await begin(first)
     assert.deepEqual([await indexes(), done], [before, []])
+  })
+
+  it('say which index the start waits for, and of how many documents, once', async () => {
+    await hadOtherwise()
+    const log = createLog(config)
+    const told: object[] = []
+    log.info = (facts: object) => void told.push(facts)
+    for (const _ of [1, 2]) await begin(first, log)
+    const documents = await events.estimatedDocumentCount()
+    const [{ index, step, of, ...rest } = {}, ...more] = told as Record<string, unknown>[]
+    assert.deepEqual([more, rest], [[], { collection: 'Event', documents }])
+    assert.match(String(index), /^list_ofEhr(@|$)/)
+    assert.ok(Number(step) > 0 && Number(step) <= Number(of))
   })
 
   for (const [code, codeName, command] of [

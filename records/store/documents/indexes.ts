@@ -13,13 +13,19 @@ const MOST_MEETINGS = 10
  * Makes the indexes of a collection what they are declared to be. An index that is declared otherwise now is made
  * under another name before the old one goes: no query is without one, and several instances may do it at once. One that
  * another begins with is not needed, and only makes every write dearer.
+ * @param tell of each that is made in a collection that was there before: that may take minutes
  */
-export async function makeIndexes(collection: Indexed, declared: readonly IndexDescription[]): Promise<void> {
+export async function makeIndexes(
+  collection: Indexed,
+  declared: readonly IndexDescription[],
+  tell: (index: string) => Promise<void> = async () => {},
+): Promise<void> {
   for (let meetings = 0; ; meetings++) {
     try {
       return await bringUpToDate(
         collection,
         declared.filter((one) => !declared.some(begunBy(one))).map(named),
+        tell,
       )
     } catch (error) {
       const met = error instanceof MongoServerError && MET.has(error.code)
@@ -28,7 +34,11 @@ export async function makeIndexes(collection: Indexed, declared: readonly IndexD
   }
 }
 
-async function bringUpToDate(collection: Indexed, declared: readonly Named[]): Promise<void> {
+async function bringUpToDate(
+  collection: Indexed,
+  declared: readonly Named[],
+  tell: (index: string) => Promise<void>,
+): Promise<void> {
   const present = await collection.listIndexes().toArray().catch(noneYet)
   if (present.length === 0 && declared.length > 0) {
     await collection.createIndexes([...declared])
@@ -41,6 +51,7 @@ async function bringUpToDate(collection: Indexed, declared: readonly Named[]): P
     if (old.length === versions.length) {
       const taken = old.some(({ name }) => name === index.name)
       const name = taken ? `${index.name}@${digestOf(index)}` : index.name
+      await tell(name)
       await create(collection, { ...index, name }, [...old, ...foreign])
     }
     for (const { name } of old) await drop(collection, name)
