@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { type Dispatcher, request } from 'undici'
 import { service } from '../service/service.ts'
 import { placesIn, requireNamed } from './named.ts'
 
@@ -18,31 +19,34 @@ export async function call(
   headers: Record<string, string> = {},
 ): Promise<Answer> {
   const json = body !== undefined && !Buffer.isBuffer(body)
-  const response = await fetch(service.url + path, {
-    method,
+  const response = await request(service.url + path, {
+    method: method as Dispatcher.HttpMethod,
     headers: { ...(json ? { 'content-type': 'application/json' } : {}), ...headers },
     ...(body === undefined ? {} : { body: json ? JSON.stringify(body) : (body as Buffer) }),
   })
-  const { status, headers: answered } = response
-  const answer = { status, headers: answered, etag: answered.get('etag') ?? '', body: await bodyOf(response) }
+  const answered = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]))
+  const type = answered.get('content-type') ?? ''
+  const answer = {
+    status: response.statusCode,
+    headers: answered,
+    etag: answered.get('etag') ?? '',
+    body: await bodyOf(response.body, type),
+  }
   requireNamed(answer)
   return answer
 }
 
-async function bodyOf(response: Response): Promise<unknown> {
-  const type = response.headers.get('content-type') ?? ''
-  if (type.startsWith('text/event-stream')) return beginningOf(response)
-  if (type.startsWith('image/')) return Buffer.from(await response.arrayBuffer())
-  const text = await response.text()
+async function bodyOf(body: Dispatcher.ResponseData['body'], type: string): Promise<unknown> {
+  if (type.startsWith('text/event-stream')) return beginningOf(body)
+  if (type.startsWith('image/')) return Buffer.from(await body.arrayBuffer())
+  const text = await body.text()
   return /[/+]json/.test(type) ? JSON.parse(text) : text
 }
 
 /** Of what does not end by itself. */
-async function beginningOf({ body }: Response): Promise<string> {
-  const reader = body?.getReader()
-  const first = await reader?.read()
-  await reader?.cancel()
-  return Buffer.from(first?.value ?? []).toString()
+async function beginningOf(body: AsyncIterable<Buffer>): Promise<string> {
+  for await (const first of body) return String(first)
+  return ''
 }
 
 /** Asserts a problem document. @returns the codes of its violations */

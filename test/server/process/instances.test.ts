@@ -104,12 +104,13 @@ describe('two instances on one database', function suite() {
 
   it('one that is stopped has all in the audit that those heard who followed it', async () => {
     const source = await eventSource(patient, `/ehr/${patient.ehrId}/changes`, { url: other.url })
-    const { next } = await subscribe(nurse, 'BodyWeight', (query) => query, other.url)
+    const { next, close } = await subscribe(nurse, 'BodyWeight', (query) => query, other.url)
     const written = [await newWeight(patient, planId), await newWeight(patient, planId)]
     for (const id of written)
       assert.deepEqual([(await source.next()).data.id, (await next())[1].id], [id, id])
     other.child.kill('SIGTERM')
     assert.equal(await other.ended, 0)
+    for (const one of [source, { close }]) one.close()
     const about = { ehrId: patient.ehrId, type: 'BodyWeight', action: 'read', ids: { $in: written } }
     for (const { mvUid: userId } of [patient, nurse]) {
       const entries = service.db.collection('audit.entries').find({ ...about, userId })
