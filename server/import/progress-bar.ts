@@ -7,11 +7,17 @@ const duration = (seconds: number): string =>
       ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`
       : `${Math.round(seconds)} s`
 
+/** What is told as it happens: a terminal, or something that keeps it. */
+export interface Output {
+  isTTY?: boolean
+  write(text: string): unknown
+}
+
 /**
  * Shows how far it is, how fast, and how long it still takes; on a terminal in one line.
  * @param before entries that an earlier run has done
  */
-export function progressBar(out: NodeJS.WriteStream, before: number) {
+export function progressBar(out: Output, before: number) {
   const start = performance.now()
   let last = 0
   return {

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { ok } from '../../harness/clients/path-client.ts'
 import { until } from '../../harness/until.ts'
 import { directory, fileOf, newPlace, run, start, totals } from './importing.ts'
@@ -75,13 +76,14 @@ describe('npm run import', function () {
       ].join(),
     )
     const file = fileOf(['timestamp,heartRate,heartRateUnit', ...rates].join('\n'))
-    const { child } = start(place, file)
+    const child = start(place, file)
     await until(() => existsSync(`${file}.import-state`))
     child.kill('SIGKILL')
     await once(child, 'close')
-    const { code, said } = await run(place, file)
+    const again = start(place, file)
+    const [said] = await Promise.all([text(again.stdout), once(again, 'close')])
     assert.match(said, /Continues after entry \d+/)
-    assert.equal(code, 1, said)
+    assert.equal(again.exitCode, 1, said)
     const [, stored, known, refused] = /Stored: (\d+), known: (\d+), refused: (\d+)/.exec(said) ?? []
     assert.deepEqual([Number(stored) + Number(known), refused], [1499, '1'])
     assert.deepEqual(await totals(place, 'heartrate'), { heartrate: 1499 })

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { importCommand } from '../../../server/commands/import-file.ts'
 import { newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
 import { ok } from '../../harness/clients/path-client.ts'
 import { service } from '../../harness/service/service.ts'
@@ -28,37 +28,26 @@ export function fileOf(
   return file
 }
 
-/** Runs the command as the patient, with the password where the command takes it from. */
+/** What the command is called with for the patient: the password is where it takes it from. */
+const calledBy = ({ ehrId, carePlanId, email, password }: Place, file: string) => ({
+  args: ['--file', file, '--ehr', ehrId, '--care-plan', carePlanId, '--url', service.url, '--user', email],
+  env: { PATH: process.env.PATH, IMPORT_PASSWORD: password },
+})
+
+/** Runs the command as the patient. */
 export async function run(place: Place, file: string, ...more: string[]) {
-  const { child, ended } = start(place, file, ...more)
-  await once(child, 'close')
-  return ended()
+  const { args, env } = calledBy(place, file)
+  let said = ''
+  const output = { write: (text: string) => (said += text) }
+  const terminal = { env, stdin: process.stdin, stdout: output, stderr: output }
+  const code = await importCommand([...args, ...more], terminal)
+  return { code, said }
 }
 
-export function start({ ehrId, carePlanId, email, password }: Place, file: string, ...more: string[]) {
-  const args = [
-    '--file',
-    file,
-    '--ehr',
-    ehrId,
-    '--care-plan',
-    carePlanId,
-    '--url',
-    service.url,
-    '--user',
-    email,
-  ]
-  const child = spawn(process.execPath, ['dist/server/commands/import.js', ...args, ...more], {
-    env: { PATH: process.env.PATH, IMPORT_PASSWORD: password },
-  })
-  let said = ''
-  child.stdout.on('data', (chunk) => {
-    said += chunk
-  })
-  child.stderr.on('data', (chunk) => {
-    said += chunk
-  })
-  return { child, ended: () => ({ code: child.exitCode, said }) }
+/** Runs it as a process, which ends by itself or by a signal. */
+export function start(place: Place, file: string) {
+  const { args, env } = calledBy(place, file)
+  return spawn(process.execPath, ['bin/health-record-service.mjs', 'import', ...args], { env })
 }
 
 /** How many of each kind are there. */

@@ -1,0 +1,156 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { parseArgs } from 'node:util'
+import type { Output } from '../import/progress-bar.ts'
+import type { Tally } from '../import/run.ts'
+
+const usage = `Usage: npm run import -- --file F --ehr E --care-plan P [--map M] [--url U] [--user ADDRESS]
+
+Stores the measurements of a file through a running service, as the user who logs in: CSV (by its header, or a mapping
+file), an array of Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIntolerance, Device).
+
+  --file       *.csv or *.json
+  --ehr        The EHR to store them in
+  --care-plan  The care plan that the measurements belong to
+  --map        JSON: [{"when": {"column": "text"}, "kind": "bodyweight", "timestamp": "{column}", "weight": "{column}", …}]
+  --url        Address of the service; http://127.0.0.1:1337 by default
+  --user       E-mail address to log in with; or IMPORT_USER in the environment
+
+The password is asked for, or taken from IMPORT_PASSWORD or the standard input. What is refused is listed with its line.
+Run again, nothing is stored twice; an interrupted import continues where it stopped (F.import-state keeps the place).
+Exit code 0: everything was stored; 1: something was refused; 2: the import failed.
+`
+
+interface Options {
+  file: string
+  ehr: string
+  carePlan: string
+  map: string | undefined
+  url: string
+  user: string
+}
+
+/** What a command is called with beside its arguments, and where it answers. */
+interface Terminal {
+  env: NodeJS.ProcessEnv
+  stdin: NodeJS.Process['stdin']
+  stdout: Output
+  stderr: Output
+}
+
+/** @throws Error for a command line that says nothing sensible */
+function optionsOf(args: string[], env: NodeJS.ProcessEnv): Options | undefined {
+  const option = { type: 'string' } as const
+  const { values } = parseArgs({
+    args,
+    options: {
+      ...{ file: option, ehr: option, 'care-plan': option, map: option, url: option, user: option },
+      help: { type: 'boolean', short: 'h' },
+    },
+  })
+  if (values.help) return undefined
+  const { file, ehr, map, url = 'http://127.0.0.1:1337', user = env.IMPORT_USER } = values
+  const carePlan = values['care-plan']
+  if (!file || !ehr || !carePlan) throw new Error('--file, --ehr and --care-plan are required; see --help')
+  if (!user) throw new Error('--user, or IMPORT_USER in the environment, is required; see --help')
+  if (![ehr, carePlan].every((id) => /^[\w-]{1,64}$/.test(id)))
+    throw new Error('--ehr and --care-plan must be ids')
+  if (!/^https?:\/\/[^?]+$/.test(url)) throw new Error('--url must be an http:// or https:// address')
+  return { file, ehr, carePlan, map, url: url.replace(/\/+$/, ''), user }
+}
+
+async function passwordOf({ env, stdin, stderr }: Terminal): Promise<string> {
+  if (env.IMPORT_PASSWORD) return env.IMPORT_PASSWORD
+  if (!stdin.isTTY) return (await text(stdin)).replace(/\r?\n$/, '')
+  stderr.write('Password: ')
+  const silent = new Writable({ write: (_, __, done) => done() })
+  const terminal = createInterface({ input: stdin, output: silent, terminal: true })
+  const password = await terminal.question('')
+  terminal.close()
+  stderr.write('\n')
+  return password
+}
+
+/** Where an interrupted import of the same file goes on. */
+function placeOf({ file, ehr, carePlan, map, url }: Options) {
+  const { size, mtimeMs } = statSync(file)
+  const what = JSON.stringify([url, ehr, carePlan, size, mtimeMs, map && readFileSync(map, 'utf8')])
+  const key = createHash('sha256').update(what).digest('hex')
+  const kept = `${file}.import-state`
+  const read = (): Tally | undefined => {
+    try {
+      const state = JSON.parse(readFileSync(kept, 'utf8'))
+      return state.key === key ? state.done : undefined
+    } catch {
+      return undefined
+    }
+  }
+  return {
+    done: read(),
+    keep(done: Tally): void {
+      // Whole or not at all: a run may be killed within this, too.
+      writeFileSync(`${kept}~`, JSON.stringify({ key, done }))
+      renameSync(`${kept}~`, kept)
+    },
+    forget: () => rmSync(kept, { force: true }),
+  }
+}
+
+async function importFile(options: Options, terminal: Terminal): Promise<number> {
+  const [
+    { connect },
+    { csvEntries },
+    { documentEntries },
+    mapping,
+    { importEntries, NOTHING },
+    { progressBar },
+  ] = await Promise.all([
+    import('../import/client.ts'),
+    import('../import/csv.ts'),
+    import('../import/documents.ts'),
+    import('../import/mapping.ts'),
+    import('../import/run.ts'),
+    import('../import/progress-bar.ts'),
+  ])
+  const { file, map, ehr: ehrId, carePlan: carePlanId, url, user: email } = options
+  const rows = map ? mapping.rowMapOf(readFileSync(map, 'utf8')) : mapping.rowsByHeader
+  const place = placeOf(options)
+  const entries = /\.json$/i.test(file) ? documentEntries(file) : csvEntries(file, rows)
+  const login = { url, email, password: await passwordOf(terminal) }
+  const call = await connect(login, (waiting) => terminal.stderr.write(`\n${waiting}\n`))
+  const { done = NOTHING } = place
+  const bar = progressBar(terminal.stderr, done.entries)
+  if (done.entries > 0)
+    terminal.stdout.write(`Continues after entry ${done.entries}; what was refused before is counted.
+`)
+  const tally = await importEntries(call, { ehrId, carePlanId }, entries, {
+    done,
+    refused: (at, reason) => terminal.stdout.write(`Refused, ${at}: ${reason}\n`),
+    step(now, read) {
+      place.keep(now)
+      bar.show(read, now.entries)
+    },
+  })
+  bar.end()
+  place.forget()
+  for (const [what, count] of Object.entries(tally.skipped))
+    terminal.stdout.write(`Left out: ${count} of ${what}\n`)
+  terminal.stdout.write(`Stored: ${tally.stored}, known: ${tally.known}, refused: ${tally.refused}.\n`)
+  return tally.refused > 0 ? 1 : 0
+}
+
+/** Does what the arguments say. @returns the exit code */
+export async function importCommand(args: string[], terminal: Terminal): Promise<number> {
+  try {
+    const options = optionsOf(args, terminal.env)
+    if (options) return await importFile(options, terminal)
+    terminal.stdout.write(usage)
+    return 0
+  } catch (error) {
+    terminal.stderr.write(`Not imported: ${(error as Error).message}\n`)
+    return 2
+  }
+}
