@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import PostalMime from 'postal-mime'
 import { newDataDir, type ServiceProcess, startServing, stopProcess } from '../../harness/service/process.ts'
+import { isFullSize } from '../../harness/size.ts'
 import { found, until } from '../../harness/until.ts'
 
 const password = 'correct horse battery staple'
@@ -84,21 +85,28 @@ describe('npm run admin', function suite() {
     const mail = await found(() => mailTo('root@example.org'))
     const token = new URL(/https?:\S+/.exec(mail.text ?? '')?.[0] ?? '').searchParams.get('token')
     assert.equal(await choose(token), undefined)
-    const { said: listed } = await admin('list')
-    assert.deepEqual(listed.trim().split('\n').sort(), [
-      'first@example.org  ACTIVE  Administrator',
-      'root@example.org  ACTIVE  Administrator',
-    ])
   })
 
-  it('unmakes, disables, and says when nobody is left', async () => {
-    const grant = await logIn('first@example.org')
-    assert.equal((await get('/auth/account?count=true', grant)).page.total, 2)
-    assert.doesNotMatch((await admin('revoke', '--email', 'first@example.org')).said, /left/)
-    assert.match((await admin('disable', '--email', 'root@example.org')).said, /no administrator left/)
+  if (isFullSize)
+    it('lists them, and unmakes one', async () => {
+      assert.deepEqual((await admin('list')).said.trim().split('\n').sort(), [
+        'first@example.org  ACTIVE  Administrator',
+        'root@example.org  ACTIVE  Administrator',
+      ])
+      const grant = await logIn('first@example.org')
+      const accounts = async () => (await get('/auth/account?count=true', grant)).page.total
+      assert.equal(await accounts(), 2)
+      assert.doesNotMatch((await admin('revoke', '--email', 'first@example.org')).said, /left/)
+      // What another process has changed is noticed within 5 s; by now most of them have passed.
+      await until(async () => (await accounts()) === 1)
+    })
+
+  it('disables one, and says when nobody is left', async () => {
+    const grant = await logIn('root@example.org')
+    const { said } = await admin('disable', '--email', 'root@example.org')
+    assert.equal(said.includes('no administrator left'), isFullSize, said)
     assert.equal((await logIn('root@example.org')).code, 'invalid-credentials')
-    // What another process has changed is noticed within 5 s; by now most of them have passed.
-    await until(async () => (await get('/auth/account?count=true', grant)).page.total === 1)
+    await until(async () => (await get('/auth/account', grant)).code !== undefined)
   })
 
   it('leaves the service with the size of its database among its figures', async () => {

@@ -8,8 +8,8 @@ describe('long commands', function suite() {
   this.timeout(120_000)
   const engine = engineOfBlock()
   let things: Collection
-  const fill = async () => {
-    things = await manyThings(engine, many)
+  const fill = async (count = many) => {
+    things = await manyThings(engine, count)
   }
 
   const long: [name: string, run: () => Promise<unknown>][] = [
@@ -33,7 +33,7 @@ describe('long commands', function suite() {
     ['deleteMany', () => things.deleteMany({ text: 'x' })],
   ]
   describe('let others read meanwhile', () => {
-    before(fill)
+    before(() => fill())
     before(() => engine.db.collection('other').insertOne({ _id: 1 as never }))
 
     for (const [name, run] of long)
@@ -53,7 +53,7 @@ describe('long commands', function suite() {
   })
 
   describe('end when their time is over', () => {
-    before(fill)
+    before(() => fill(many / 2))
 
     const limited: Document[] = [
       { find: 'things', filter: { text: 'y' } },

@@ -1,16 +1,24 @@
 import assert from 'node:assert/strict'
 import { startEngine } from '@health-record-service/embedded-mongo/testing'
-import { sized } from '../harness/size.ts'
+import { isFullSize, sized } from '../harness/size.ts'
 import { Trials } from './trials/trials.ts'
 import { families } from './trials/writes.ts'
 import { type Victim, victims } from './victim/victim.ts'
 
 const AUDIT_KEY = 'the-key-of-the-audit-for-tests-of-faults'
 
-/** Kills the service within the writes of one family. */
-export const killedWrites = (family: keyof typeof families) =>
-  describe(`a service that is killed within a write of the ${family}`, function () {
-    const writes = families[family].filter((_, i) => i % sized(8, 1) === 0)
+/** In full, a family has services of its own; a few writes of both share some. */
+const groups = isFullSize
+  ? Object.entries(families)
+  : [
+      [
+        'both families',
+        Object.values(families).flatMap((writes) => writes.filter((_, i) => i % 8 === 0)),
+      ] as const,
+    ]
+
+for (const [family, writes] of groups)
+  describe(`a service that is killed within a write: ${family}`, function () {
     // A machine may have more to do than this.
     this.timeout(900_000)
     let found: Awaited<ReturnType<typeof Trials.run>>

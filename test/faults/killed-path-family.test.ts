@@ -1,3 +1,0 @@
-import { killedWrites } from './killed.ts'
-
-killedWrites('path family')
