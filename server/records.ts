@@ -270,7 +270,7 @@ async function makeCollections(
 
 const SECOND_MS = 1000
 const MINUTE_MS = 60 * SECOND_MS
-/** How long another instance may not have heard of a new version of a type. */
+/** How long another instance may not have heard of a new version of a type, or that a template is gone. */
 const DEFINED_MS = 2 * SECOND_MS
 const DAY_MS = 86_400_000
 

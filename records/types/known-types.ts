@@ -2,6 +2,7 @@ import type { Check } from '../../schemas/registry.ts'
 import type { Definitions } from '../registered/kind.ts'
 import { documentsOf } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
+import { recent } from '../store/reading/recent.ts'
 import { documentAt } from '../store/writing/history.ts'
 import type { Records } from '../store/writing/transaction.ts'
 import { checkOfSchema, isNumeric } from './value-schema.ts'
@@ -37,28 +38,24 @@ export interface KnownType {
 const keyOf = (family: TypeFamily, name: string): string => `${collectionOf(family)}/${name}`
 
 /**
- * A type as it was at most a moment ago, or as a version of it says. Those who ask at the same time share one look: a
- * batch asks a thousand times, and each look makes a check of its own.
+ * A type as it was at most a moment ago, or as a version of it says: a batch asks a thousand times, and each look makes a check
+ * of its own.
  * @param version the one that data were checked by
  */
-export function knownType(
+export const knownType = (
   records: Definitions,
   family: TypeFamily,
   name: string,
   version?: number,
-): Promise<KnownType | undefined> {
-  const key = keyOf(family, name) + (version === undefined ? '' : `@${version}`)
-  const { definitions } = records
-  const known = definitions.get(key) as Promise<KnownType | undefined> | undefined
-  if (known) return known
-  const look = typeDocument(records, collectionOf(family), name, version).then((found) =>
-    found ? madeOf(found) : undefined,
+): Promise<KnownType | undefined> =>
+  recent(
+    records.definitions,
+    keyOf(family, name) + (version === undefined ? '' : `@${version}`),
+    async () => {
+      const found = await typeDocument(records, collectionOf(family), name, version)
+      return found ? madeOf(found) : undefined
+    },
   )
-  definitions.set(key, look)
-  const forget = () => definitions.get(key) === look && definitions.delete(key)
-  look.then((found) => found || forget(), forget)
-  return look
-}
 
 async function typeDocument(
   records: Definitions,

@@ -224,7 +224,7 @@ export class Compositions {
   }
 
   #template(caller: Caller, templateId: string): Promise<KeptTemplate | undefined> {
-    return this.#templates.get(caller, templateId).catch((error: unknown) => {
+    return this.#templates.toHold(caller, templateId).catch((error: unknown) => {
       if (error instanceof ServiceError && error.error === 'NotFound') return undefined
       throw error
     })

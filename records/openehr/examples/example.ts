@@ -169,7 +169,8 @@ function membersFor(
 
 /** Members stand in the order of the template. */
 function inOrder(members: RmObject[], children: readonly ObjectConstraint[]): RmObject[] {
-  const place = ({ archetype_node_id: id }: RmObject) => children.findIndex((child) => nodeIdOf(child) === id)
+  const places = new Map(children.map((child, i) => [nodeIdOf(child), i] as const).reverse())
+  const place = ({ archetype_node_id: id }: RmObject) => places.get(String(id)) ?? -1
   return members.toSorted((a, b) => place(a) - place(b))
 }
 

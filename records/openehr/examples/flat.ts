@@ -25,7 +25,12 @@ function write(flat: Flat, place: string, node: WebNode, value: unknown): void {
     writeValue(flat, place, object)
     return
   }
+  const told = new Set<string>()
   for (const child of children) {
+    const what = `${child.rmType} ${child.aqlPath}`
+    // The first one's place has whatever several of the same type and name may hold.
+    if (told.has(what)) continue
+    told.add(what)
     const found = below(node, child)(value)
     for (const [i, { value: one }] of found.entries())
       write(flat, `${place}/${child.id}${child.max === 1 ? '' : `:${i}`}`, child, one)

@@ -7,8 +7,7 @@ import { type ParseDocument, parseFormat } from '../../store/documents/parse-for
 import type { Companion } from '../../store/writing/companions.ts'
 import type { CompanionWrite } from '../../store/writing/decision.ts'
 import type { RmObject } from '../rm/canonical.ts'
-import { type HeldMeasurement, isReadable, measurementsIn } from './measurements-in.ts'
-import { shapeOf } from './shapes.ts'
+import { type HeldMeasurement, measurementsIn, readableOf } from './measurements-in.ts'
 
 /** A composition that is being written. */
 interface Holding {
@@ -19,12 +18,14 @@ interface Holding {
   json?: string
 }
 
+type Format = ReturnType<typeof parseFormat>
+
 /** The measurements that compositions hold, which are made, changed and removed with them; and what follows from those. */
 export function heldMeasurements(all: readonly MeasurementKind[]): Companion {
-  const kinds = all.filter(isReadable)
-  const known = new Set(kinds.map((kind) => shapeOf(kind).archetype))
+  const kinds = readableOf(all)
+  const formats = new Map([...kinds.values()].map((kind) => [kind, parseFormat(kind.schema)]))
   const heldBy = (composition: Holding | null): HeldMeasurement[] => {
-    if (composition?.json === undefined || !composition.archetypes.some((id) => known.has(id))) return []
+    if (composition?.json === undefined || !composition.archetypes.some((id) => kinds.has(id))) return []
     const { id: compositionId, ehrId, carePlanId, json } = composition
     return measurementsIn(kinds, JSON.parse(json) as RmObject, { ehrId, carePlanId, compositionId })
   }
@@ -35,10 +36,9 @@ export function heldMeasurements(all: readonly MeasurementKind[]): Companion {
       const kept = new Set(next?.map(({ id }) => id))
       const gone = now?.filter(({ id }) => !kept.has(id)) ?? []
       const isNew = before === null
-      return [
-        ...gone.map((one) => writeOf(caller, permissions, one, { isNew, isGone: true })),
-        ...(next ?? []).map((one) => writeOf(caller, permissions, one, { isNew, isGone: false })),
-      ]
+      const write = (one: HeldMeasurement, isGone: boolean) =>
+        writeOf(caller, permissions, { ...one, format: formats.get(one.kind) as Format }, { isNew, isGone })
+      return [...gone.map((one) => write(one, true)), ...(next ?? []).map((one) => write(one, false))]
     },
   }
 }
@@ -46,11 +46,10 @@ export function heldMeasurements(all: readonly MeasurementKind[]): Companion {
 function writeOf(
   caller: Caller,
   permissions: Permissions,
-  { kind, id, record }: HeldMeasurement,
+  { kind, id, record, format }: HeldMeasurement & { format: Format },
   { isNew, isGone }: { isNew: boolean; isGone: boolean },
 ): CompanionWrite {
   const { ehrId, carePlanId } = record as { ehrId: string; carePlanId?: string }
-  const format = parseFormat(kind.schema)
   const isSame = (found: ParseDocument) =>
     isDeepStrictEqual(format.toStored(record, found), format.toStored(format.fromStored(found), found))
   return {

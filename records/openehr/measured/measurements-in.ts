@@ -37,20 +37,23 @@ export const isReadable = ({ series, fields, quantities }: MeasurementKind): boo
   )
 }
 
+/** Those of the kinds that are readable, by their archetypes. */
+export const readableOf = (kinds: readonly MeasurementKind[]): ReadonlyMap<string, MeasurementKind> =>
+  new Map(kinds.filter(isReadable).map((kind) => [shapeOf(kind).archetype, kind]))
+
 /**
  * The measurements of some kinds that are in a composition: one for each point of time in each observation of a kind's
  * archetype. What is no measurement by the kind's own rules is none.
  */
 export function measurementsIn(
-  kinds: readonly MeasurementKind[],
+  kinds: ReadonlyMap<string, MeasurementKind>,
   composition: RmObject,
   holder: Holder,
 ): HeldMeasurement[] {
-  const byArchetype = new Map(kinds.map((kind) => [shapeOf(kind).archetype, kind]))
   const times = new Map<string, number>()
   const held: HeldMeasurement[] = []
   for (const observation of observationsIn(composition)) {
-    const kind = byArchetype.get(String(observation.archetype_node_id))
+    const kind = kinds.get(String(observation.archetype_node_id))
     if (!kind) continue
     for (const event of membersOf(observation.data, 'events')) {
       const record = event._type === 'POINT_EVENT' && recordOf(kind, event, holder)

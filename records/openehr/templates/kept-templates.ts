@@ -2,17 +2,18 @@ import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { createLookup, type Lookup } from '../../store/batching/lookup.ts'
 import type { Expected } from '../../store/decisions.ts'
 import { type Caller, isPermitted, type Permissions } from '../../store/documents/caller.ts'
 import { documentsOf } from '../../store/documents/database.ts'
 import { type ParseDocument, parseFormat, type Saved } from '../../store/documents/parse-format.ts'
 import type { Page, PageOf } from '../../store/reading/listing.ts'
+import { recent } from '../../store/reading/recent.ts'
 import { Store } from '../../store/store.ts'
 import { unlessMade } from '../../store/writing/once.ts'
 import { inTransaction, type Records } from '../../store/writing/transaction.ts'
+import { type Held, takeTurnsToRemove } from '../../store/writing/turns.ts'
 import { Composition } from '../composition-record.ts'
-import type { Template } from '../opt/constraints.ts'
+import { nodesOf, type Template } from '../opt/constraints.ts'
 import { readTemplate } from '../opt/read-template.ts'
 import { ArchetypeUse, archetypesIn } from './archetypes.ts'
 import { packed, unpacked } from './packed.ts'
@@ -56,6 +57,8 @@ const MOST = 10_000
 /** Read templates are kept, as long as their files are not larger than this together. */
 const CACHED_BYTES = 32 * 1024 * 1024
 
+const definitionOf = (key: string): string => `${TemplateHeads.collection}/${key}`
+
 const keyOf = (templateId: string): string => templateId.toLowerCase().replaceAll(/\s+/g, '')
 
 /** A template, and what the database says of it. */
@@ -69,8 +72,6 @@ export class Templates {
   readonly #records: Records
   readonly #heads
   readonly #files
-  /** Every composition asks for its template: those of the same moment ask together. */
-  readonly #byKey: Lookup<ParseDocument>
   /** By the id of the record: a template never changes, and one that replaces it is another record. */
   readonly #read = new LRUCache<string, Template>({ maxSize: CACHED_BYTES })
 
@@ -78,11 +79,6 @@ export class Templates {
     this.#records = records
     this.#heads = new Store(records, TemplateHeads)
     this.#files = new Store(records, TemplateFiles)
-    const heads = documentsOf(records, TemplateHeads.collection)
-    this.#byKey = createLookup<ParseDocument>(
-      ({ key }) => String(key),
-      (keys) => heads.find({ key: { $in: keys } }).toArray(),
-    )
   }
 
   indexes(): [collection: string, IndexDescription[]][] {
@@ -102,6 +98,7 @@ export class Templates {
     const template = readTemplate(bytes)
     const { templateId, concept, root } = template
     if (/[/\\\p{Cc}]/u.test(templateId)) throw unaddressable()
+    if (isTooLarge(template)) throw tooLarge()
     const key = keyOf(templateId)
     const archetypes = archetypesIn(template)
     const head = { key, templateId, concept, archetypeId: root.archetype.id, archetypes }
@@ -124,7 +121,20 @@ export class Templates {
 
   /** @throws NotFound */
   async get(caller: Caller, templateId: string): Promise<KeptTemplate> {
-    const head = await this.#head(caller, templateId)
+    return this.#parsed(caller, headFor(caller, await this.#find(keyOf(templateId))))
+  }
+
+  /** As it was at most a moment ago: for who holds it while something is made with it. @throws NotFound */
+  async toHold(caller: Caller, templateId: string): Promise<KeptTemplate> {
+    const key = keyOf(templateId)
+    const look = () => this.#find(key)
+    return this.#parsed(
+      caller,
+      headFor(caller, await recent(this.#records.definitions, definitionOf(key), look)),
+    )
+  }
+
+  async #parsed(caller: Caller, head: Saved<Head>): Promise<KeptTemplate> {
     const kept = this.#read.get(head.id)
     if (kept) return { head, template: kept }
     const bytes = await this.#bytes(caller, head.id)
@@ -135,25 +145,28 @@ export class Templates {
 
   /** The template as it came. @throws NotFound */
   async file(caller: Caller, templateId: string): Promise<{ head: Saved<Head>; bytes: Buffer }> {
-    const head = await this.#head(caller, templateId)
+    const head = headFor(caller, await this.#find(keyOf(templateId)))
     return { head, bytes: await this.#bytes(caller, head.id) }
   }
 
   /** What is made with a template holds it, so that nobody removes it at the same instant. */
-  holding(id: string): { collection: string; id: string } {
+  holding(id: string): Held {
     return { collection: TemplateHeads.collection, id }
   }
 
   /** @throws NotFound; PreconditionFailed; Conflict as long as there are compositions of it */
   async remove(caller: Caller, templateId: string, expected: Expected): Promise<void> {
-    const { id } = await this.#head(caller, templateId)
+    const key = keyOf(templateId)
+    const { id } = headFor(caller, await this.#find(key))
     await inTransaction(this.#records, async (tx) => {
       await this.#heads.remove(caller, { id }, { tx, expected })
       await this.#files.remove(caller, { id }, { tx })
+      await takeTurnsToRemove(this.#records, tx, this.holding(id))
       const live = { template: id, json: { $exists: true } }
       if (await this.#records.db.collection(Composition.collection).findOne(live, { session: tx.session }))
         throw new ServiceError('Conflict', { detail: 'There are compositions of this template.' })
     })
+    this.#records.definitions.delete(definitionOf(key))
   }
 
   /** What lists tell of all of them. */
@@ -168,10 +181,8 @@ export class Templates {
     return heads
   }
 
-  async #head(caller: Caller, templateId: string): Promise<Saved<Head>> {
-    const found = await this.#byKey(keyOf(templateId))
-    if (!found || !isPermitted(found._rperm, caller)) throw new ServiceError('NotFound')
-    return headFormat.fromStored(found)
+  async #find(key: string): Promise<ParseDocument | undefined> {
+    return (await documentsOf(this.#records, TemplateHeads.collection).findOne({ key })) ?? undefined
   }
 
   async #bytes(caller: Caller, id: string): Promise<Buffer> {
@@ -186,9 +197,30 @@ export class Templates {
   }
 }
 
-const unaddressable = (): ServiceError => {
-  const message = 'must contain no slash and no control character'
-  return new ServiceError('InvalidInput', {
-    violations: [{ path: 'template_id.value', code: 'pattern', message }],
-  })
+/** @throws NotFound */
+function headFor(caller: Caller, found: ParseDocument | undefined): Saved<Head> {
+  if (!found || !isPermitted(found._rperm, caller)) throw new ServiceError('NotFound')
+  return headFormat.fromStored(found)
 }
+
+const invalid = (path: string, code: string, message: string): ServiceError =>
+  new ServiceError('InvalidInput', { violations: [{ path, code, message }] })
+
+const unaddressable = () =>
+  invalid('template_id.value', 'pattern', 'must contain no slash and no control character')
+
+/** Of one template, and in one place: examples, web templates and checks go through all of them while others wait. */
+const MOST_NODES = 10_000
+const MOST_TOGETHER = 1_000
+
+function isTooLarge({ root }: Template): boolean {
+  let count = 0
+  for (const { attributes } of nodesOf(root)) {
+    count += 1
+    if (count > MOST_NODES || attributes.some(({ children }) => children.length > MOST_TOGETHER)) return true
+  }
+  return false
+}
+
+const tooLarge = () =>
+  invalid('definition', 'nodes', `must have at most ${MOST_NODES} nodes, ${MOST_TOGETHER} in one place`)

@@ -90,7 +90,13 @@ function childrenOf(node: ObjectConstraint, path: string, language: string): Web
   const constrained = node.attributes
     .filter(({ name }) => name !== 'name')
     .map((attribute) => (attribute.name === 'ism_transition' ? together(attribute) : attribute))
-    .flatMap((attribute) => attribute.children.flatMap((child) => webNode(attribute, child, path, language)))
+    .flatMap((attribute) => {
+      const times = countedBy(attribute.children, nodeIdOf)
+      return attribute.children.flatMap((child) => {
+        const isShared = (times.get(nodeIdOf(child)) ?? 0) > 1
+        return webNode(attribute, child, `${path}/${attribute.name}${predicateOf(child, isShared)}`, language)
+      })
+    })
   const have = new Set(constrained.map(({ aqlPath }) => aqlPath))
   return [...constrained, ...contextOf(node.rmType, path).filter(({ aqlPath }) => !have.has(aqlPath))]
 }
@@ -126,10 +132,9 @@ const withCodes = (value: ObjectConstraint, list: string[]): ObjectConstraint =>
 function webNode(
   attribute: AttributeConstraint,
   child: ObjectConstraint,
-  path: string,
+  place: string,
   language: string,
 ): WebNode[] {
-  const place = `${path}/${attribute.name}${predicateOf(attribute, child)}`
   const type = child.rmType
   if (child.slot || child.primitive) return []
   if (HIDDEN.has(type) || isOnlyEvent(attribute, child)) return childrenOf(child, place, language)
@@ -140,12 +145,17 @@ function webNode(
   return [nodeOf(child, place, language)]
 }
 
-/** `[at0004]`; with the name where several nodes of this attribute have the same id. */
-function predicateOf({ children }: AttributeConstraint, child: ObjectConstraint): string {
+/** `[at0004]`; with the name where several nodes of an attribute have the same id. */
+function predicateOf(child: ObjectConstraint, isShared: boolean): string {
   const id = nodeIdOf(child)
   if (id === '') return ''
-  const shared = children.filter((other) => nodeIdOf(other) === id).length > 1
-  return shared ? `[${id},'${labelOf(child).replaceAll("'", "\\'")}']` : `[${id}]`
+  return isShared ? `[${id},'${labelOf(child).replaceAll("'", "\\'")}']` : `[${id}]`
+}
+
+function countedBy<T>(all: readonly T[], keyOf: (one: T) => string): Map<string, number> {
+  const times = new Map<string, number>()
+  for (const key of all.map(keyOf)) times.set(key, (times.get(key) ?? 0) + 1)
+  return times
 }
 
 const isOnlyEvent = ({ children }: AttributeConstraint, { rmType, occurrences }: ObjectConstraint): boolean =>

@@ -15,31 +15,56 @@ interface Waiting<T> {
   reject(reason: unknown): void
 }
 
-/** One write at a time, of `most` items or a little more; a request's items stay together. */
-export function createGroups<T>(most: number, write: (items: T[]) => Promise<void>): Groups<T> {
+interface Apart<T> {
+  /** Writes that may be under way at the same time. */
+  atOnce: number
+  /** What an item touches: no two writes under way have one of these in common. */
+  keysOf(item: T): string[]
+}
+
+/** One write at a time, unless it is said what keeps them apart, of `most` requests; a request's items stay together. */
+export function createGroups<T>(
+  most: number,
+  write: (items: T[]) => Promise<void>,
+  { atOnce, keysOf }: Apart<T> = { atOnce: 1, keysOf: () => [] },
+): Groups<T> {
   const waiting = new Queue<Waiting<T>>()
-  let running: Promise<void> | undefined
+  const touched = new Set<string>()
+  const isFree = ({ items }: Waiting<T>) =>
+    !items.some((item) => keysOf(item).some((key) => touched.has(key)))
+  let running = 0
+  let ended: Promise<unknown> = Promise.resolve()
 
   const run = async (): Promise<void> => {
     // Requests that waited for the same thing come in one turn of the event loop.
     await setImmediate()
-    while (waiting.length > 0) {
-      const group = waiting.take(most)
+    for (;;) {
+      const group = waiting.take(most, isFree)
+      // Whoever has what the others wait for goes on with them.
+      if (group.length === 0) break
+      const items = group.flatMap(({ items }) => items)
+      const keys = new Set(items.flatMap(keysOf))
+      for (const key of keys) touched.add(key)
       try {
-        await write(group.flatMap(({ items }) => items))
+        await write(items)
         for (const { resolve } of group) resolve()
       } catch (error) {
         for (const { reject } of group) reject(error)
       }
+      for (const key of keys) touched.delete(key)
     }
-    running = undefined
+    running -= 1
   }
   return {
     add: (items) =>
       new Promise((resolve, reject) => {
         waiting.add({ items, resolve, reject })
-        running ??= run()
+        if (running === atOnce) return
+        running += 1
+        ended = Promise.all([ended, run()])
       }),
-    idle: async () => running,
+    idle: async () => {
+      await ended
+    },
   }
 }

@@ -24,10 +24,11 @@ export class Queue<W extends Waiting> {
   }
 
   /** The first ones, whose turn it is. */
-  take(most: number): W[] {
+  take(most: number, isFree: (one: W) => boolean = () => true): W[] {
     const taken: W[] = []
     for (const [one, timer] of this.#waiting) {
       if (taken.length === most) break
+      if (!isFree(one)) continue
       clearTimeout(timer)
       this.#waiting.delete(one)
       taken.push(one)

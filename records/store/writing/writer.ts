@@ -8,7 +8,7 @@ import type { ParseDocument } from '../documents/parse-format.ts'
 import { type Companion, documentsById, rulesIn, writeCompanions } from './companions.ts'
 import type { Decision } from './decision.ts'
 import { inTransaction, type Records, type Transaction } from './transaction.ts'
-import { takeTurns } from './turns.ts'
+import { type Held, takeTurns, turnsToHold } from './turns.ts'
 
 /** What a new record is registered in. Nobody closes or removes it while the record is being written. */
 export interface Into {
@@ -24,7 +24,7 @@ export interface Into {
   /** Who may see what is registered in it. @throws ServiceError what forbids it */
   permissions(holder: ParseDocument): Permissions
   /** A record of another collection that has to be there when the write is done. */
-  holding?: { collection: string; id: string }
+  holding?: Held
 }
 
 /** A write of one collection, decided when the records that it depends on are at hand. */
@@ -50,20 +50,35 @@ interface Pending {
 /** Writes in one transaction; each of them holds the response to a request. */
 const MOST = 100
 
+/** While one transaction is on its way to the disk, the next one is put together. */
+const AT_ONCE = 2
+
+/** What a write shares with others: of two transactions that touch it, one would be done in vain. */
+const keysOf = ({ write: { id, into } }: Pending): string[] => {
+  const place = into && (into.ehrId ?? into.key._id)
+  return [id, place].filter((key) => typeof key === 'string')
+}
+
 /** The writes of one collection. Those that arrive while others are being written share the next transaction. */
 export class Writer {
   readonly #records: Records
   readonly #documents: Collection<ParseDocument>
   readonly #companion: Companion | undefined
   readonly #groups
+  /** Each transaction has the next one; two services rarely have the same at the same time. */
+  #lane = Math.floor(Math.random() * 1000)
 
   constructor(records: Records, documents: Collection<ParseDocument>, companion?: Companion) {
     this.#records = records
     this.#documents = documents
     this.#companion = companion
-    this.#groups = createGroups<Pending>(MOST, async (group) => {
-      for (const batch of withoutRepeats(group)) await this.#together(batch)
-    })
+    this.#groups = createGroups<Pending>(
+      MOST,
+      async (group) => {
+        for (const batch of withoutRepeats(group)) await this.#together(batch)
+      },
+      { atOnce: AT_ONCE, keysOf },
+    )
   }
 
   /** Writes as a part of `tx`; without one together with others, where what forbids one does not touch the rest. */
@@ -116,12 +131,10 @@ export class Writer {
     const operations = decisions.flatMap(({ operations }) => operations)
     if (operations.length === 0) return outcomes
     const entered = writes.flatMap(({ into }, i) => (into && outcomes[i]?.decision ? [into] : []))
-    const turns = entered.flatMap(({ ehrId }) => ehrId ?? [])
+    const held = entered.flatMap(({ holding }) => holding ?? [])
+    await this.#requireHeld(tx, held)
+    const turns = [...entered.flatMap(({ ehrId }) => ehrId ?? []), ...turnsToHold(held, this.#lane++)]
     if (turns.length > 0) await takeTurns(this.#records, tx, turns)
-    await this.#hold(
-      tx,
-      entered.flatMap(({ holding }) => holding ?? []),
-    )
     await this.#touch(tx, entered)
     const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
     if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
@@ -139,14 +152,12 @@ export class Writer {
     return outcomes
   }
 
-  /** Whoever removes one of these meets this transaction, and is repeated on what it left. */
-  async #hold({ session }: Transaction, holding: { collection: string; id: string }[]): Promise<void> {
-    for (const name of new Set(holding.map(({ collection }) => collection))) {
-      const ids = [...new Set(holding.flatMap(({ collection, id }) => (collection === name ? [id] : [])))]
-      const held = await this.#records.db
-        .collection<{ _id: string; holds?: number }>(name)
-        .updateMany({ _id: { $in: ids } }, { $inc: { holds: 1 } }, { session })
-      if (held.matchedCount < ids.length)
+  /** @throws Conflict when one of them has been removed */
+  async #requireHeld({ session }: Transaction, held: readonly Held[]): Promise<void> {
+    for (const name of new Set(held.map(({ collection }) => collection))) {
+      const ids = [...new Set(held.flatMap(({ collection, id }) => (collection === name ? [id] : [])))]
+      const there = documentsOf(this.#records, name).find({ _id: { $in: ids } }, { session })
+      if ((await there.project({ _id: 1 }).toArray()).length < ids.length)
         throw new ServiceError('Conflict', { detail: 'What it is registered in has been removed.' })
     }
   }

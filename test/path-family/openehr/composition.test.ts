@@ -126,6 +126,36 @@ describe('compositions', () => {
     refused(await add(142), 422, 'rule-violated')
   })
 
+  it('lose their template never, though it is deleted while they are stored', async () => {
+    for (let head = 0; head < 4; head++) {
+      const own = `Pressure ${randomUUID()}`
+      const place = `/med/knowledge/template/${encodeURIComponent(own)}`
+      ok(await sendXml(modeller, 'POST', '/med/knowledge/template', templateXml(own)), 201)
+      const storing = Array.from({ length: 8 }, (_, i) =>
+        patient.call('POST', at('/json'), pressureOf(own, 100 + i)),
+      )
+      for (let i = 0; i < head; i++) ok(await modeller.call('GET', place))
+      const { status } = await modeller.call('DELETE', place)
+      const stored = (await Promise.all(storing)).map((answer) => answer.status)
+      assert.ok(
+        stored.every((one) => [201, 409, 422].includes(one)),
+        String(stored),
+      )
+      assert.equal(status, stored.includes(201) ? 409 : 204, String(stored))
+    }
+  })
+
+  it('are replaced once by those who have seen the same version', async () => {
+    const { uid, compositionId } = ok(await add(142), 201)
+    const replacing = Array.from({ length: 6 }, (_, i) =>
+      patient.call('PUT', at(`/${compositionId}/json`), pressureOf(template, 100 + i), {
+        'if-match': `"${uid}"`,
+      }),
+    )
+    const codes = (await Promise.all(replacing)).map(({ status }) => status).sort()
+    assert.deepEqual(codes, [200, 412, 412, 412, 412, 412])
+  })
+
   it('show the links that they have, in both directions', async () => {
     const to = ok(await add(142), 201)
     const link = {

@@ -113,6 +113,12 @@ describe('operational templates', () => {
     for (const xml of ['', 'no XML', '<template>', entity + templateXml(newId()), '<t>&a;</t>', nested])
       refused(await upload(xml), 400, 'malformed-request')
     refused(await upload(templateXml('a/b')), 400, 'invalid-input')
+    const element = '<children><rm_type_name>ELEMENT</rm_type_name><node_id>at1</node_id></children>'
+    const wide = templateXml(newId()).replace(
+      /(?=<children[^>]*><rm_type_name>ELEMENT)/,
+      element.repeat(1001),
+    )
+    assert.deepEqual(refusedAt(await upload(wide), 400, 'invalid-input'), ['body.definition'])
     const utf16 = Buffer.from(`\ufeff${templateXml(newId()).replace('utf-8', 'utf-16')}`, 'utf16le')
     ok(await upload(utf16), 201)
     const large = await upload(`<template>${' '.repeat(8 * 1024 * 1024)}</template>`)

@@ -3,16 +3,21 @@ import { MEASUREMENTS } from '../../../records/kinds.ts'
 import type { MeasurementKind } from '../../../records/measurements/measurement.ts'
 import { valueIn } from '../../../records/measurements/series.ts'
 import { compositionOf } from '../../../records/openehr/measured/composition-of.ts'
-import { isReadable, MOST_HELD, measurementsIn } from '../../../records/openehr/measured/measurements-in.ts'
+import {
+  isReadable,
+  MOST_HELD,
+  measurementsIn,
+  readableOf,
+} from '../../../records/openehr/measured/measurements-in.ts'
 import type { RmObject } from '../../../records/openehr/rm/canonical.ts'
 import { storedOf, timestamp } from '../../harness/care/samples/stored-measurement.ts'
 
-const READABLE = MEASUREMENTS.filter(isReadable)
+const READABLE = readableOf(MEASUREMENTS)
 const holder = { ehrId: 'e5RtGb81Xz', compositionId: 'c1' }
 
 /** A weight as a composition holds it, changed. */
 function weightOf(change: (event: RmObject, quantity: RmObject) => object | undefined): RmObject {
-  const weight = READABLE.find(({ path }) => path === 'bodyweight') as MeasurementKind
+  const weight = [...READABLE.values()].find(({ path }) => path === 'bodyweight') as MeasurementKind
   const composition = compositionOf(weight, storedOf(weight))
   // biome-ignore lint/suspicious/noExplicitAny: what lies inside has no type
   const { data } = (composition as any).content[0]

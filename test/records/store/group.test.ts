@@ -3,13 +3,14 @@ import { createGroups } from '../../../records/store/batching/group.ts'
 
 describe('records/group', () => {
   /** Groups whose writes end when the test says so. */
-  function held(most: number) {
+  function held(most: number, apart?: Parameters<typeof createGroups<number>>[2]) {
     const batches: number[][] = []
     const ends: Array<(failure?: Error) => void> = []
-    const groups = createGroups<number>(most, (items) => {
+    const write = (items: number[]): Promise<void> => {
       batches.push(items)
       return new Promise((resolve, reject) => ends.push((failure) => (failure ? reject(failure) : resolve())))
-    })
+    }
+    const groups = createGroups<number>(most, write, apart)
     const end = async (failure?: Error) => {
       ends.shift()?.(failure)
       await new Promise(setImmediate)
@@ -51,6 +52,27 @@ describe('records/group', () => {
     await end()
     await second
     assert.deepEqual(batches, [[1], [2]])
+  })
+
+  it('writes at the same time what has nothing in common', async () => {
+    const { groups, batches, end } = held(10, { atOnce: 2, keysOf: (item) => [String(item % 10)] })
+    const done: number[] = []
+    const add = (item: number) => groups.add([item]).then(() => done.push(item))
+    const turn = () => new Promise(setImmediate)
+    const all = [add(1)]
+    await turn()
+    all.push(add(11), add(2), add(21))
+    await turn()
+    all.push(add(3))
+    await turn()
+    assert.deepEqual(batches, [[1], [2]])
+    await end()
+    assert.deepEqual(batches, [[1], [2], [11, 21, 3]])
+    await end()
+    await end()
+    await Promise.all(all)
+    assert.deepEqual(done, [1, 2, 11, 21, 3])
+    await groups.idle()
   })
 
   it('is idle when everything is written', async () => {
