@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import { isFullSize } from '../harness/size.ts'
 import { until } from '../harness/until.ts'
 
 const run = promisify(execFile)
@@ -54,21 +55,22 @@ describe('the scripts', function suite() {
       )
   })
 
-  describe('in development', () => {
-    let dev: ChildProcess
-    after(() => dev.kill('SIGTERM'))
+  if (isFullSize)
+    describe('in development', () => {
+      let dev: ChildProcess
+      after(() => dev.kill('SIGTERM'))
 
-    it('start again what has changed, once it can be compiled', async () => {
-      const project = newProject()
-      dev = spawn(process.execPath, [resolve('scripts/dev.mjs'), 'dist/server/main.js'], { cwd: project })
-      let output = ''
-      for (const stream of [dev.stdout, dev.stderr]) stream?.on('data', (chunk) => (output += chunk))
-      await until(() => output.includes('it is 1'))
-      write(project, 'main', 'const text: string = 5\nconsole.log("it is 2")\n')
-      await until(() => output.includes('Found 1 error'))
-      write(project, 'main', 'console.log("it is 3")\n')
-      await until(() => output.includes('it is 3'))
-      assert.doesNotMatch(output, /it is 2/)
+      it('start again what has changed, once it can be compiled', async () => {
+        const project = newProject()
+        dev = spawn(process.execPath, [resolve('scripts/dev.mjs'), 'dist/server/main.js'], { cwd: project })
+        let output = ''
+        for (const stream of [dev.stdout, dev.stderr]) stream?.on('data', (chunk) => (output += chunk))
+        await until(() => output.includes('it is 1'))
+        write(project, 'main', 'const text: string = 5\nconsole.log("it is 2")\n')
+        await until(() => output.includes('Found 1 error'))
+        write(project, 'main', 'console.log("it is 3")\n')
+        await until(() => output.includes('it is 3'))
+        assert.doesNotMatch(output, /it is 2/)
+      })
     })
-  })
 })

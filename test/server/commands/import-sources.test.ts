@@ -190,7 +190,7 @@ describe('npm run import, of what other programs wrote,', function () {
 
   it('stores the vitals of other people by a mapping file', async function () {
     const vitals = rowsOf(this, 'synthea-vitals.csv')
-    const people = [...new Set(vitals.map(({ patient }) => patient))].slice(0, sized(4, 80))
+    const people = [...new Set(vitals.map(({ patient }) => patient))].slice(0, sized(2, 80))
     const time = { timestamp: '{effectiveDateTime}', deviceId: 'synthea {patient}' }
     const map = fileOf([
       {
@@ -215,7 +215,7 @@ describe('npm run import, of what other programs wrote,', function () {
   })
 
   it('stores the NHANES vitals, with each reading of a row', async function () {
-    const rows = rowsOf(this, 'nhanes-2021-2023-bp-bmi.csv').slice(0, sized(300, 10_000))
+    const rows = rowsOf(this, 'nhanes-2021-2023-bp-bmi.csv').slice(0, sized(100, 10_000))
     const reading = (i: number) => ({
       ...{ kind: 'bloodpressure', timestamp: `2022-06-01T12:0${i}:00Z`, deviceId: 'nhanes {SEQN}' },
       ...{ systolic: `{SysBP${i}}`, systolicUnit: 'mmHg', diastolic: `{DiaBP${i}}`, diastolicUnit: 'mmHg' },

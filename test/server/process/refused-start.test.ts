@@ -6,6 +6,7 @@ import { databaseUri } from '../../harness/run.ts'
 import { freePort } from '../../harness/service/port.ts'
 import { newDataDir, startProcess } from '../../harness/service/process.ts'
 import { refusal } from '../../harness/service/service.ts'
+import { isFullSize } from '../../harness/size.ts'
 
 describe('a start that is refused', function suite() {
   this.timeout(60_000)
@@ -50,20 +51,21 @@ describe('a start that is refused', function suite() {
     assert.match(await refusal({ MONGODB_URI }), /ECONNREFUSED/)
   })
 
-  it('says that the native bcrypt is missing', async () => {
-    const preload = join(newDataDir(), 'no-bcrypt.cjs')
-    writeFileSync(
-      preload,
-      `const { Module } = require('node:module')
+  if (isFullSize)
+    it('says that the native bcrypt is missing', async () => {
+      const preload = join(newDataDir(), 'no-bcrypt.cjs')
+      writeFileSync(
+        preload,
+        `const { Module } = require('node:module')
 const load = Module._load
 Module._load = (name, ...rest) => {
   if (name.startsWith('@node-rs/bcrypt')) throw new Error('no bcrypt here')
   return load(name, ...rest)
 }`,
-    )
-    const NODE_OPTIONS = `--require=${preload}`
-    const service = await startProcess({ NODE_OPTIONS, MONGODB_URI: databaseUri('no-bcrypt') })
-    assert.equal(await service.ended, 1)
-    assert.match(service.output(), /did not start: no bcrypt here/)
-  })
+      )
+      const NODE_OPTIONS = `--require=${preload}`
+      const service = await startProcess({ NODE_OPTIONS, MONGODB_URI: databaseUri('no-bcrypt') })
+      assert.equal(await service.ended, 1)
+      assert.match(service.output(), /did not start: no bcrypt here/)
+    })
 })

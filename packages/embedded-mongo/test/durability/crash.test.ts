@@ -8,7 +8,7 @@ import type { ClientSession, Db, Document, IndexDescription } from 'mongodb'
 import { type Engine, startEngine } from '../../testing.ts'
 
 const ROUNDS: Record<string, readonly [crashes: number, full: number]> = { full: [10, 5], most: [100, 100] }
-const [rounds, fullRounds] = ROUNDS[process.env.TEST_SIZE ?? ''] ?? [2, 0]
+const [rounds, fullRounds] = ROUNDS[process.env.TEST_SIZE ?? ''] ?? [1, 0]
 const writers = 32
 /** What is left of the disk when a round begins that fills it. */
 const ROOM = 100_000

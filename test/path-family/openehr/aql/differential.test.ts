@@ -387,7 +387,7 @@ describe(`AQL, planned and plainly evaluated, on compositions of seed ${SEED}`, 
       const times = plainRows(checked(parseQuery(counted), {}), ehrs).length
       assert.deepEqual(await planned(counted, []), [`[${times}]`])
     }
-    const numRuns = sized(40, 1_000, 20_000)
+    const numRuns = sized(20, 1_000, 20_000)
     const seeded = isFullSize ? {} : { seed: 7 }
     await fc.assert(fc.asyncProperty(query, same), { numRuns, ...seeded })
     assert.ok(found > numRuns / 20, `${found} queries have found something`)

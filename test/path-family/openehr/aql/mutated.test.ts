@@ -118,7 +118,7 @@ describe('made at random', () => {
       }
     }
     const valid = fc.nat().map((seed) => new AqlQueries(roots, new Random(seed)).next())
-    const numRuns = sized(1_000, 20_000, 200_000)
+    const numRuns = sized(500, 20_000, 200_000)
     fc.assert(fc.property(valid, ask), { numRuns, examples: [[NUL_IN_PATTERN]] })
     assert.ok(refused < numRuns / 100, `${refused} are refused`)
     assert.equal(answered + refused, numRuns)
@@ -154,7 +154,7 @@ describe('made at random', () => {
       const xml = Buffer.from(xmlOf(read.object, 'composition'))
       assert.deepEqual((await readComposition({ xml }, find)).object, read.object)
     })
-    const numRuns = sized(150, 5_000, 50_000)
+    const numRuns = sized(75, 5_000, 50_000)
     await fc.assert(property, { numRuns })
     assert.ok(stored > numRuns / 20, `${stored} are stored`)
   })
