@@ -115,14 +115,14 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
       await sleep(sized(300, 3000))
       writable = true
     }
-    const names = Array.from({ length: sized(12, 200) }, (_, i) => `plan ${i}`)
+    const names = Array.from({ length: sized(6, 200) }, (_, i) => `plan ${i}`)
     const workers = Array.from({ length: 4 }, async () => {
       for (let name = names.pop(); name; name = names.pop()) await work(name)
     })
     await Promise.all([...workers, becomesWritable()])
     faulty.fault = () => undefined
 
-    const made = sized(12, 200)
+    const made = sized(6, 200)
     const counted = async (collection: string, where: Document = {}) =>
       service.db.collection(collection).countDocuments({ ehrId: patient.ehrId, ...where })
     assert.deepEqual(

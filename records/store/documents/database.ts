@@ -9,7 +9,7 @@ import {
   MongoServerError,
 } from 'mongodb'
 import { type Caller, permitted } from './caller.ts'
-import { isConflict, isOutage, PATIENCE_MS } from './outage.ts'
+import { isBrief, isConflict, isOutage, PATIENCE_MS } from './outage.ts'
 import type { ParseDocument } from './parse-format.ts'
 
 /** The database that both families share, on the one client that Parse opened. */
@@ -61,7 +61,7 @@ export async function together<T>(
       // Nobody waits for a server that is away to hear that the transaction is over.
       const ended = session.endSession().catch(() => {})
       if (!isOutage(error) || isConflict(error)) await ended
-      if (!repeated || isInDoubt(error) || !isOutage(error)) throw error
+      if (!repeated || isInDoubt(error) || !isBrief(error)) throw error
       // Work that alone takes longer than anybody waits would otherwise never survive a conflict.
       if (Date.now() > end && (attempt >= FEWEST_ATTEMPTS || !isConflict(error))) throw error
       await sleep(Math.random() * Math.min(2 ** attempt, MOST_PAUSE_MS))
@@ -81,7 +81,7 @@ async function commit(session: ClientSession, end: number): Promise<void> {
     } catch (error) {
       if (isConflict(error) || !(error instanceof MongoError)) throw error
       error.addErrorLabel(IN_DOUBT)
-      if (Date.now() > end || !isOutage(error)) throw error
+      if (Date.now() > end || !isBrief(error)) throw error
       await sleep(Math.random() * MOST_PAUSE_MS)
     }
   }

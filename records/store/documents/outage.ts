@@ -7,11 +7,12 @@ export const PATIENCE_MS = 5_000
 export const unavailable = (cause?: unknown): ServiceError =>
   new ServiceError('Unavailable', { retryAfter: PATIENCE_MS / 1000, cause })
 
+const OUT_OF_DISK_SPACE = 14031
 /**
  * Codes of a server that shuts down or hands over (NotWritablePrimary and its like), whose majority is away (64) or
- * whose disk is full (14031).
+ * whose disk is full.
  */
-const awayOrFull = new Set<unknown>([64, 91, 189, 10107, 11600, 11602, 13435, 13436, 14031])
+const awayOrFull = new Set<unknown>([64, 91, 189, 10107, 11600, 11602, 13435, 13436, OUT_OF_DISK_SPACE])
 const lostConnection =
   /^Mongo(Network|ServerSelection|NotConnected|Topology|PoolCleared|WaitQueue|OperationTimeout|ServerClosed|ClientClosed)/
 const lostSocket = new Set<unknown>([
@@ -35,6 +36,14 @@ export function isOutage(thrown: unknown): boolean {
   // The driver wraps what cuts off a bulk write, and keeps its name to itself.
   return thrown instanceof MongoBulkWriteError && isOutage(thrown.errorResponse)
 }
+
+/** An outage that may be over within seconds; a full disk is none. */
+export const isBrief = (thrown: unknown): boolean => isOutage(thrown) && !isFull(thrown)
+
+const isFull = (thrown: unknown): boolean =>
+  thrown instanceof MongoError &&
+  (thrown.code === OUT_OF_DISK_SPACE ||
+    (thrown instanceof MongoBulkWriteError && isFull(thrown.errorResponse)))
 
 /** The database answered: others were writing the same. */
 export const isConflict = (thrown: unknown): boolean =>
