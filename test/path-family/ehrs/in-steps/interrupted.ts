@@ -22,8 +22,20 @@ type Kept = Document & { _id: string }
 /** Everything, also what is hidden. */
 export const kept = (name: string) => service.client.db(service.db.databaseName).collection<Kept>(name)
 
-/** What such tests need: people, and an instance that is killed as soon as the first transaction has been committed. */
-export async function openScene() {
+type Scene = Awaited<ReturnType<typeof openScene>>
+
+/** What the tests of a block need; to be used in them. */
+export function sceneOfBlock(): Scene {
+  const scene = {} as Scene
+  before(async () => {
+    Object.assign(scene, await openScene())
+  })
+  after(() => scene.close())
+  return scene
+}
+
+/** People, and an instance that is killed as soon as the first transaction has been committed. */
+async function openScene() {
   const usual = STEP.documents
   STEP.documents = sized(100, usual)
   const [stranger, admin, nurse] = await Promise.all([newPerson(), newAdmin(), newPerson()])

@@ -16,74 +16,68 @@ import {
   isSound,
   kept,
   largePlan,
-  openScene,
+  sceneOfBlock,
   takenOver,
 } from './interrupted.ts'
 
-describe('what takes several transactions, of an EHR', function suite() {
+describe('a large EHR, in several transactions', function suite() {
   this.timeout(60_000)
-  let scene: Awaited<ReturnType<typeof openScene>>
-  before(async () => {
-    scene = await openScene()
+  const scene = sceneOfBlock()
+
+  const seenBy = async (person: Person, { ehrId }: Patient, planId: string) => {
+    const task = classesOf(person).list('Task', { carePlanId: planId }).query({ count: 1, limit: 0 })
+    const answers = await Promise.all([
+      person.call('GET', `/ehr/${ehrId}/careplan/${planId}`),
+      person.call('GET', `/ehr/${ehrId}/careplan/todo?limit=1`),
+      person.call('GET', `/ehr/${ehrId}/summary/timeline?limit=1`),
+    ])
+    return [...answers.map(({ status }) => status), (await task).body.count].join()
+  }
+
+  it('is gone for everybody at once, and comes back as it was', async () => {
+    const { owner, planId, path, tasks } = await largePlan(scene.nurse)
+    const before = ok(await scene.nurse.call('GET', path))
+    const permissions = await kept('Task').findOne({ carePlanId: planId })
+    ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
+    for (const person of [owner, scene.nurse, scene.stranger, scene.admin])
+      assert.equal(await seenBy(person, owner, planId), '404,404,404,0')
+    await until(async () => (await worksOf(service).countDocuments({ id: owner.ehrId })) === 0)
+    const hidden = { carePlanId: planId, _rperm: /^removed:/ }
+    assert.equal(await kept('Task').countDocuments(hidden), tasks)
+    ok(await scene.admin.call('POST', `/med/ehr/${owner.ehrId}/restore`))
+    assert.deepEqual(ok(await scene.nurse.call('GET', path)), before)
+    assert.deepEqual(await kept('Task').findOne({ _id: permissions?._id ?? '' }), permissions)
+    assert.equal(await seenBy(owner, owner, planId), `200,200,200,${tasks}`)
+    await isSound()
   })
-  after(() => scene.close())
 
-  describe('a large EHR', () => {
-    const seenBy = async (person: Person, { ehrId }: Patient, planId: string) => {
-      const task = classesOf(person).list('Task', { carePlanId: planId }).query({ count: 1, limit: 0 })
-      const answers = await Promise.all([
-        person.call('GET', `/ehr/${ehrId}/careplan/${planId}`),
-        person.call('GET', `/ehr/${ehrId}/careplan/todo?limit=1`),
-        person.call('GET', `/ehr/${ehrId}/summary/timeline?limit=1`),
-      ])
-      return [...answers.map(({ status }) => status), (await task).body.count].join()
-    }
+  it('stays gone when the process is killed between two steps, and comes back even then', async () => {
+    const { owner, planId, tasks, path } = await largePlan(scene.nurse)
+    const { ehrId } = owner
+    const ehrs = new Ehrs(scene.dying)
+    await ehrs.remove(callerOf(owner), ehrId, undefined)
+    await heldUp(ehrId)
+    assert.equal(await kept('Task').countDocuments({ ehrId, _rperm: /^removed:/ }), 0)
+    await until(async () => (await seenBy(owner, owner, planId)) === '404,404,404,0')
+    for (const person of [scene.nurse, scene.stranger])
+      assert.equal(await seenBy(person, owner, planId), '404,404,404,0')
+    refused(await owner.call('PUT', path, { name: 'x' }, { 'if-match': '"1"' }), 404, 'not-found')
+    refused(await owner.call('POST', `/med/ehr/${ehrId}/restore`), 403, 'forbidden')
+    await takenOver()
+    await until(async () => (await worksOf(service).countDocuments({ id: ehrId })) === 0)
+    assert.equal(await kept('Task').countDocuments({ ehrId, _rperm: /^removed:/ }), tasks)
 
-    it('is gone for everybody at once, and comes back as it was', async () => {
-      const { owner, planId, path, tasks } = await largePlan(scene.nurse)
-      const before = ok(await scene.nurse.call('GET', path))
-      const permissions = await kept('Task').findOne({ carePlanId: planId })
-      ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
-      for (const person of [owner, scene.nurse, scene.stranger, scene.admin])
-        assert.equal(await seenBy(person, owner, planId), '404,404,404,0')
-      await until(async () => (await worksOf(service).countDocuments({ id: owner.ehrId })) === 0)
-      const hidden = { carePlanId: planId, _rperm: /^removed:/ }
-      assert.equal(await kept('Task').countDocuments(hidden), tasks)
-      ok(await scene.admin.call('POST', `/med/ehr/${owner.ehrId}/restore`))
-      assert.deepEqual(ok(await scene.nurse.call('GET', path)), before)
-      assert.deepEqual(await kept('Task').findOne({ _id: permissions?._id ?? '' }), permissions)
-      assert.equal(await seenBy(owner, owner, planId), `200,200,200,${tasks}`)
-      await isSound()
-    })
-
-    it('stays gone when the process is killed between two steps, and comes back even then', async () => {
-      const { owner, planId, tasks, path } = await largePlan(scene.nurse)
-      const { ehrId } = owner
-      const ehrs = new Ehrs(scene.dying)
-      await ehrs.remove(callerOf(owner), ehrId, undefined)
-      await heldUp(ehrId)
-      assert.equal(await kept('Task').countDocuments({ ehrId, _rperm: /^removed:/ }), 0)
-      await until(async () => (await seenBy(owner, owner, planId)) === '404,404,404,0')
-      for (const person of [scene.nurse, scene.stranger])
-        assert.equal(await seenBy(person, owner, planId), '404,404,404,0')
-      refused(await owner.call('PUT', path, { name: 'x' }, { 'if-match': '"1"' }), 404, 'not-found')
-      refused(await owner.call('POST', `/med/ehr/${ehrId}/restore`), 403, 'forbidden')
-      await takenOver()
-      await until(async () => (await worksOf(service).countDocuments({ id: ehrId })) === 0)
-      assert.equal(await kept('Task').countDocuments({ ehrId, _rperm: /^removed:/ }), tasks)
-
-      await ehrs.restore({ ...callerOf(scene.admin), roles: ['admin'] }, ehrId, false).catch(() => {})
-      await heldUp(ehrId)
-      assert.equal(await seenBy(owner, owner, planId), '404,404,404,0')
-      const key = { 'idempotency-key': newId() }
-      const again = scene.admin.call('POST', `/med/ehr/${ehrId}/restore`, undefined, key)
-      assert.equal(await isAnswered(again), false)
-      await takenOver()
-      ok(await again)
-      assert.equal(await seenBy(owner, owner, planId), `200,200,200,${tasks}`)
-      ok(await scene.admin.call('POST', `/med/ehr/${ehrId}/restore`, undefined, key))
-      assert.deepEqual(await audited(ehrId, 'create', 'Ehr'), [1, 1])
-      await isSound()
-    })
+    await ehrs.restore({ ...callerOf(scene.admin), roles: ['admin'] }, ehrId, false).catch(() => {})
+    await heldUp(ehrId)
+    assert.equal(await seenBy(owner, owner, planId), '404,404,404,0')
+    const key = { 'idempotency-key': newId() }
+    const again = scene.admin.call('POST', `/med/ehr/${ehrId}/restore`, undefined, key)
+    assert.equal(await isAnswered(again), false)
+    await takenOver()
+    ok(await again)
+    assert.equal(await seenBy(owner, owner, planId), `200,200,200,${tasks}`)
+    ok(await scene.admin.call('POST', `/med/ehr/${ehrId}/restore`, undefined, key))
+    assert.deepEqual(await audited(ehrId, 'create', 'Ehr'), [1, 1])
+    await isSound()
   })
 })

@@ -22,19 +22,15 @@ import {
   isSound,
   kept,
   largePlan,
-  openScene,
+  sceneOfBlock,
   statuses,
   sum,
   takenOver,
 } from './interrupted.ts'
 
-describe('what takes several transactions, of a plan', function suite() {
+describe('plans, in several transactions', function suite() {
   this.timeout(60_000)
-  let scene: Awaited<ReturnType<typeof openScene>>
-  before(async () => {
-    scene = await openScene()
-  })
-  after(() => scene.close())
+  const scene = sceneOfBlock()
 
   describe('a large plan', () => {
     it('closes with all that is open in it, some at a time, while others work in it', async () => {
