@@ -23,6 +23,8 @@ export interface Workload<S> {
 /** What a side gave in one round, or in the median of all: requests a second, and milliseconds. */
 export interface Figures {
   rate: number
+  /** How many times as many the first side gave in the same round. */
+  ratio: number
   p50: number
   p90: number
   p99: number
@@ -113,7 +115,8 @@ export const send = (method: 'POST' | 'PUT', path: string, body: object): Reques
 
 /**
  * Asks the sides in turn, round by round, so that the machine's moods meet all of them, and writes a table: requests
- * a second of each, the median of the rounds, the first side's in relation to the others', and p50/p99/processor time.
+ * a second of each, the median of the rounds, the first side's in relation to the others' of the same round, and
+ * p50/p99/processor time.
  * @returns the medians, by workload, in the order of the sides
  */
 export async function compare<S extends Side>(
@@ -130,18 +133,17 @@ export async function compare<S extends Side>(
   for (const [name, { requests, connections = many, warmUp = 2000, each }] of Object.entries(workloads)) {
     for (const side of sides) await ask(side, requests(side), { connections, amount: warmUp })
     const figures = sides.map((): Figures[] => [])
+    const load = { connections, ...(each ? { amount: each } : { duration: seconds }) }
     for (let round = 0; round < rounds; round++)
-      for (const [i, side] of sides.entries())
-        figures[i]?.push(
-          await measure(side, requests(side), {
-            connections,
-            ...(each ? { amount: each } : { duration: seconds }),
-          }),
-        )
+      for (const [i, side] of sides.entries()) {
+        const measured = await measure(side, requests(side), load)
+        const first = figures[0]?.[round] ?? measured
+        figures[i]?.push({ ...measured, ratio: first.rate / measured.rate })
+      }
     const medians = figures.map(medianOf)
     measured.set(name, medians)
     const rates = medians.map(({ rate }) => rate.toFixed(rate < 100 ? 1 : 0))
-    const ratios = medians.slice(1).map(({ rate }) => ((medians[0]?.rate ?? 0) / rate).toFixed(2))
+    const ratios = medians.slice(1).map(({ ratio }) => ratio.toFixed(2))
     const latencies = medians.map(({ p50, p99, processor }) => `${p50}/${p99}/${processor.toFixed(2)}`)
     writeRow(name, [String(connections), ...rates, ...ratios, ...latencies])
   }
@@ -157,7 +159,11 @@ interface Load {
   amount?: number
 }
 
-async function measure<S extends Side>(side: S, requests: Request[], load: Load): Promise<Figures> {
+async function measure<S extends Side>(
+  side: S,
+  requests: Request[],
+  load: Load,
+): Promise<Omit<Figures, 'ratio'>> {
   const before = processorMs(side.child.pid)
   const { latency, requests: answered, took } = await ask(side, requests, load)
   const processor = (processorMs(side.child.pid) - before) / answered.total
@@ -213,6 +219,7 @@ export const median = (values: number[]): number =>
 
 const medianOf = (figures: Figures[]): Figures => ({
   rate: median(figures.map(({ rate }) => rate)),
+  ratio: median(figures.map(({ ratio }) => ratio)),
   p50: median(figures.map(({ p50 }) => p50)),
   p90: median(figures.map(({ p90 }) => p90)),
   p99: median(figures.map(({ p99 }) => p99)),
