@@ -18,7 +18,8 @@ import { nearComposition } from '../../../fuzz/openehr/near-compositions.ts'
 import { corpus, corpusFiles } from '../../../harness/corpus.ts'
 import { corpusBytes } from '../../../harness/openehr.ts'
 import { sized } from '../../../harness/size.ts'
-import { type Suite, World } from './suites.ts'
+import { InMemory } from './corpus/in-memory.ts'
+import type { Suite } from './corpus/suites.ts'
 
 const PIECES = [
   ...[
@@ -96,7 +97,7 @@ describe('made at random', () => {
     this.timeout(sized(30_000, 3_600_000))
     const suites = corpusFiles(this, 'openehr/aql/cases').map((file) => corpus<Suite>(this, file))
     const queries = suites.flatMap(({ cases }) => cases.map(({ q }) => q))
-    const world = new World(this)
+    const world = new InMemory(this)
     world.do(corpus<Suite>(this, 'openehr/aql/derived/derived-beyond-ehrbase.json').setup)
     const roots = [...world.ehrs.values()].flatMap(({ documents }) =>
       documents.slice(0, 2).flatMap(({ object }) => object ?? []),

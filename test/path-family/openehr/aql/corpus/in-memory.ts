@@ -1,0 +1,81 @@
+import type { Context } from 'mocha'
+import { checked } from '../../../../../records/openehr/aql/checker.ts'
+import { evaluation } from '../../../../../records/openehr/aql/evaluation/evaluate.ts'
+import { type Document, forestOf } from '../../../../../records/openehr/aql/evaluation/forest.ts'
+import { parseQuery } from '../../../../../records/openehr/aql/language/parser.ts'
+import { Budget } from '../../../../../records/openehr/aql/results/budget.ts'
+import { collector } from '../../../../../records/openehr/aql/results/collector.ts'
+import { objectOf } from '../../../../../records/openehr/compositions/compositions.ts'
+import { canonical, type RmObject } from '../../../../../records/openehr/rm/canonical.ts'
+import { corpus } from '../../../../harness/corpus.ts'
+import { type Case, Names, type Step, type Store, SYSTEM, USUAL_STATUS } from './suites.ts'
+
+const CREATED = '2026-03-01T08:30:00Z'
+
+/** EHRs in memory, evaluated as a whole: no service, no database, no template. */
+export class InMemory implements Store {
+  readonly ehrs = new Map<string, { ehr: RmObject; documents: Document[] }>()
+  readonly names = new Names()
+  readonly #test: Context
+  #compositions = 0
+
+  constructor(test: Context) {
+    this.#test = test
+  }
+
+  do(steps: readonly Step[]): void {
+    for (const step of steps) {
+      if (step.op === 'ehr') this.#addEhr(step)
+      if (step.op === 'composition') this.#addComposition(step)
+    }
+  }
+
+  #addEhr({ as = '', status = USUAL_STATUS }: Step): void {
+    const ehrId = `ehr-${this.ehrs.size + 1}`
+    const given = corpus<Record<string, unknown>>(this.#test, `openehr/aql/data/ehrs/${status}`)
+    const object = canonical(given, 'EHR_STATUS').object as RmObject
+    const uid = `status-${ehrId}::${SYSTEM}::1`
+    object.uid = { _type: 'OBJECT_VERSION_ID', value: uid }
+    const ehr = {
+      _type: 'EHR',
+      ehr_id: { _type: 'HIER_OBJECT_ID', value: ehrId },
+      time_created: { _type: 'DV_DATE_TIME', value: CREATED },
+      ehr_status: object,
+    }
+    this.ehrs.set(ehrId, { ehr, documents: [{ record: `status-${ehrId}`, object, latest: true }] })
+    // biome-ignore lint/suspicious/noExplicitAny: a test looks into it
+    const { id, namespace } = (object as any).subject.external_ref
+    this.names.add(as, {
+      '': ehrId,
+      status_uid: uid,
+      subject: id.value,
+      subject_ns: namespace,
+      time_created: CREATED,
+    })
+  }
+
+  #addComposition({ as = '', file = '', ehr = '' }: Step): void {
+    const given = corpus<Record<string, unknown>>(this.#test, `openehr/aql/data/compositions/${file}`)
+    const { object } = canonical(given, 'COMPOSITION')
+    const { uid, ...rest } = object as RmObject
+    const own = (uid as { value: string } | undefined)?.value.split('::')[0]
+    const id = own ?? `00000000-0000-4000-8000-${String(++this.#compositions).padStart(12, '0')}`
+    const of = this.ehrs.get(this.names.filled(ehr)) as { documents: Document[] }
+    const kept = objectOf({ id, version: 1, json: JSON.stringify(rest) })
+    of.documents.push({ record: id, object: kept, latest: true })
+    this.names.add(as, { id, uid: `${id}::${SYSTEM}::1` })
+  }
+
+  rows({ q, query_parameters = {} }: Case): unknown[][] {
+    const query = checked(parseQuery(q), query_parameters)
+    const evaluated = evaluation(query, new Date())
+    const window = { offset: query.offset ?? 0, limit: query.limit ?? 10_000 }
+    const collected = collector(query, evaluated, window, new Budget())
+    const made = []
+    for (const [ehrId, { ehr, documents }] of this.ehrs)
+      for (const row of evaluated.rows(forestOf(ehr, ehrId, documents)))
+        if (row) made.push(...collected.add(row, ehrId))
+    made.push(...collected.end())
+    return made.map(({ cells }) => cells.map((cell) => JSON.parse(cell)))
+  }
+}

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import type { Context } from 'mocha'
+import { newPatient, type Patient } from '../../../../harness/care/patients.ts'
+import { ok } from '../../../../harness/clients/path-client.ts'
+import { corpus } from '../../../../harness/corpus.ts'
+import { corpusBytes, sendXml } from '../../../../harness/openehr.ts'
+import type { Person } from '../../../../harness/people/people.ts'
+import { type Case, Names, type Step, type Store, USUAL_STATUS } from './suites.ts'
+
+/** The EHRs of somebody who had none, filled and asked over HTTP. */
+export class Served implements Store {
+  readonly names = new Names()
+  readonly #test: Context
+  readonly #person: Person
+  readonly #modeller: Person
+
+  private constructor(test: Context, person: Person, modeller: Person) {
+    this.#test = test
+    this.#person = person
+    this.#modeller = modeller
+  }
+
+  static async empty(test: Context, modeller: Person): Promise<Served> {
+    const patient: Patient = await newPatient()
+    ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
+    return new Served(test, patient, modeller)
+  }
+
+  async do(steps: readonly Step[]): Promise<void> {
+    const adding = {
+      template: this.#addTemplate,
+      ehr: this.#addEhr,
+      composition: this.#addComposition,
+    }
+    for (const step of steps) await adding[step.op].call(this, step)
+  }
+
+  async #addTemplate({ file }: Step): Promise<void> {
+    const opt = corpusBytes(`openehr/aql/data/opts/${file}`) as Buffer
+    const { status, body } = await sendXml(this.#modeller, 'POST', '/med/knowledge/template', opt)
+    // Other suites have it, too.
+    assert.ok(status === 201 || status === 409, JSON.stringify(body))
+  }
+
+  async #addEhr({ as = '', status: file = USUAL_STATUS }: Step): Promise<void> {
+    // biome-ignore lint/suspicious/noExplicitAny: a test changes it
+    const status = structuredClone(corpus<any>(this.#test, `openehr/aql/data/ehrs/${file}`))
+    const { id, namespace } = status.subject.external_ref
+    id.value = randomUUID()
+    const { id: ehrId } = ok(await this.#person.call('POST', '/med/ehr', { status }), 201)
+    const { uid } = ok(await this.#person.call('GET', `/med/ehr/${ehrId}/status`))
+    this.names.add(as, { '': ehrId, status_uid: uid.value, subject: id.value, subject_ns: namespace })
+  }
+
+  async #addComposition({ as = '', file, ehr = '' }: Step): Promise<void> {
+    const path = `openehr/aql/data/compositions/${file}`
+    const composition = structuredClone(corpus<{ uid?: { value: string } }>(this.#test, path))
+    if (composition.uid) {
+      const [own] = composition.uid.value.split('::') as [string]
+      // Another suite has committed it; the order of ids stays.
+      composition.uid.value = `${own.slice(0, -12)}${randomUUID().slice(-12)}`
+      this.names.add(own, { '': composition.uid.value })
+    }
+    const at = `/med/ehr/${this.names.filled(ehr)}/composition/json`
+    const { compositionId, uid } = ok(await this.#person.call('POST', at, composition), 201)
+    this.names.add(as, { id: compositionId, uid })
+  }
+
+  async rows({ id, q, query_parameters = {}, columns = [] }: Case): Promise<unknown[][]> {
+    const answer = ok(await this.#person.call('POST', '/med/aql', { q, query_parameters }))
+    const named = (all: { name: string }[]) => all.map(({ name }) => name)
+    if (columns.length > 0) assert.deepEqual(named(answer.columns), named(columns), id)
+    return answer.rows
+  }
+}
