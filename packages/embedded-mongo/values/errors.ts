@@ -1,6 +1,63 @@
 import { type Document, Double } from 'bson'
 
-/** An answer `{ok: 0, code, errmsg, ...extra}`; in a write command also a row of writeErrors. */
+/** The names of MongoDB's codes; those that have none are called after their number. */
+const NAMES: Readonly<Record<number, string>> = {
+  1: 'InternalError',
+  2: 'BadValue',
+  9: 'FailedToParse',
+  13: 'Unauthorized',
+  14: 'TypeMismatch',
+  15: 'Overflow',
+  16: 'InvalidLength',
+  20: 'IllegalOperation',
+  26: 'NamespaceNotFound',
+  27: 'IndexNotFound',
+  28: 'PathNotViable',
+  40: 'ConflictingUpdateOperators',
+  43: 'CursorNotFound',
+  48: 'NamespaceExists',
+  50: 'MaxTimeMSExpired',
+  52: 'DollarPrefixedFieldName',
+  53: 'InvalidIdField',
+  54: 'NotSingleValueField',
+  56: 'EmptyFieldName',
+  59: 'CommandNotFound',
+  66: 'ImmutableField',
+  67: 'CannotCreateIndex',
+  72: 'InvalidOptions',
+  73: 'InvalidNamespace',
+  85: 'IndexOptionsConflict',
+  86: 'IndexKeySpecsConflict',
+  100: 'UnsatisfiableWriteConcern',
+  112: 'WriteConflict',
+  115: 'CommandNotSupported',
+  125: 'CommandFailed',
+  146: 'ExceededMemoryLimit',
+  168: 'InvalidPipelineOperator',
+  171: 'CannotIndexParallelArrays',
+  175: 'QueryPlanKilled',
+  181: 'AmbiguousIndexKeyPattern',
+  197: 'InvalidIndexSpecificationOption',
+  207: 'InvalidUUID',
+  224: 'QueryFeatureNotAllowed',
+  225: 'TransactionTooOld',
+  232: 'MaxSubPipelineDepthExceeded',
+  241: 'ConversionFailure',
+  246: 'SnapshotUnavailable',
+  251: 'NoSuchTransaction',
+  263: 'OperationNotSupportedInTransaction',
+  276: 'IndexBuildAborted',
+  292: 'QueryExceededMemoryLimitNoDiskUseAllowed',
+  322: 'APIVersionError',
+  323: 'APIStrictError',
+  10334: 'BSONObjectTooLarge',
+  11000: 'DuplicateKey',
+  14031: 'OutOfDiskSpace',
+}
+
+export const codeName = (code: number): string => NAMES[code] ?? `Location${code}`
+
+/** An answer `{ok: 0, code, codeName, errmsg, ...extra}`; in a write command also a row of writeErrors. */
 export class CommandError extends Error {
   readonly code: number
   readonly extra: Document
@@ -12,7 +69,8 @@ export class CommandError extends Error {
   }
 
   reply(): Document {
-    return { ok: new Double(0), errmsg: this.message, code: this.code, ...this.extra }
+    const { message: errmsg, code, extra } = this
+    return { ok: new Double(0), errmsg, code, codeName: codeName(code), ...extra }
   }
 }
 

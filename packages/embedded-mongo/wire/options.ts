@@ -1,6 +1,6 @@
 /** The types of the options that several commands have, and the concerns of all of them. */
 import type { Document, Timestamp } from 'bson'
-import { fail } from '../values/errors.ts'
+import { codeName, fail } from '../values/errors.ts'
 import { rounded } from '../values/numbers.ts'
 import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/values.ts'
 
@@ -172,7 +172,7 @@ export const underConcern = (reply: Document, { writeConcern }: Document): Docum
   const members = rounded(writeConcern.w)
   const { writeErrors: _, ...unacknowledged } = reply
   if (members === 0) return unacknowledged
-  const code = { code: 100, codeName: 'UnsatisfiableWriteConcern' }
+  const code = { code: 100, codeName: codeName(100) }
   return members === 1
     ? reply
     : { ...reply, writeConcernError: { ...code, errmsg: 'Not enough data-bearing nodes' } }

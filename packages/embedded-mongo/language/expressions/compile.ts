@@ -11,19 +11,23 @@ export interface ExpressionOptions {
   collation?: Collation | undefined
   /** `let` variables of the command, with their values. */
   variables?: Document | undefined
+  /** Constant parts are computed with each document, and not where none comes. */
+  late?: boolean | undefined
 }
 
 /** What the parts of one command's expressions share. */
 class Shared {
   /** There is no document to look at. */
   readonly constant: boolean
+  readonly late: boolean
   /** How many parts depend on the document, on a variable or on chance. */
   varying = 0
   /** Computes what depends on nothing. */
   folds: (() => void)[] = []
 
-  constructor(constant = false) {
+  constructor({ constant = false, late = false } = {}) {
     this.constant = constant
+    this.late = late
   }
 }
 
@@ -42,7 +46,7 @@ class Compilation implements Compiler {
     return new Compilation([...this.#names, ...names], this.collation, this.#shared)
   }
 
-  /** A whole expression: as in MongoDB its constant parts are computed first, whether they will be needed or not. */
+  /** A whole expression: as in MongoDB its constant parts are computed first, whether they will be needed or not, unless late. */
   compileWhole(expression: unknown): Expression {
     const compiled = this.compile(expression)
     beginDocument()
@@ -87,7 +91,7 @@ class Compilation implements Compiler {
       if (name === '$rand') this.#shared.varying++
       const before = this.#shared.varying
       const compiled = operator(operand, this, name)
-      return this.#shared.varying === before ? this.#folded(compiled) : compiled
+      return this.#shared.varying > before || this.#shared.late ? compiled : this.#folded(compiled)
     }
     if (refused.has(name)) return fail(115, `expression ${name} is not supported by this engine`)
     return fail(168, `Unrecognized expression '${name}'`)
@@ -180,8 +184,9 @@ export type Compiled = (document: unknown, further?: Record<string, unknown>) =>
 export const compilerFor = ({
   collation,
   variables = {},
+  late,
 }: ExpressionOptions): ((expression: unknown, ...names: string[]) => Compiled) => {
-  const compilation = new Compilation(Object.keys(variables), collation)
+  const compilation = new Compilation(Object.keys(variables), collation, new Shared({ late }))
   return (expression, ...names) => {
     const run = compilation.with(...names).compileWhole(expression)
     return (root, further) => {
@@ -196,7 +201,9 @@ export const compileExpression = (expression: unknown, options: ExpressionOption
 
 /** The value of an expression that knows no document, but the variables before it. */
 export const constantOf = (expression: unknown, variables: Document): unknown =>
-  new Compilation(Object.keys(variables), undefined, new Shared(true)).compileWhole(expression)({
-    root: undefined,
-    variables,
-  })
+  new Compilation(Object.keys(variables), undefined, new Shared({ constant: true })).compileWhole(expression)(
+    {
+      root: undefined,
+      variables,
+    },
+  )

@@ -54,6 +54,12 @@ const clause = (key: string, value: unknown, options: MatchOptions): Predicate =
     }
     case '$comment':
       return () => true
+    // The fields of a DBRef.
+    case '$id':
+      return fieldTest([key], { $eq: value }, options)
+    case '$ref':
+    case '$db':
+      return fieldTest([key], { $eq: value }, { ...options, collation: undefined })
   }
   if (key.startsWith('$'))
     return refused.includes(key) ? unknownOperator(key) : fail(2, `unknown top level operator: ${key}`)

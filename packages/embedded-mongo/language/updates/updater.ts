@@ -64,7 +64,7 @@ const pipelineUpdate = (update: unknown[], { variables, collation }: UpdateOptio
     const [name] = Object.keys(stage) as [string]
     if (!updateStages.has(name)) fail(72, `${name} is not allowed to be used within an update`)
   }
-  const stage = compilePipeline(pipeline, { variables, collation, pace: new Pace() })
+  const stage = compilePipeline(pipeline, { variables, collation, late: true, pace: new Pace() })
   return (document) => {
     const [result] = runPipeline(stage, [document]) as [Document]
     return withId(result, document._id)

@@ -292,6 +292,17 @@ describe("the language is MongoDB's", () => {
     })
   })
 
+  it('queries: the fields of a reference', async () => {
+    const id = new ObjectId()
+    await things.insertMany([{ a: [new DBRef('c', id, 'd'), new DBRef('c', new ObjectId())] }, { a: [1] }])
+    for (const filter of [{ $id: id }, { $ref: 'c', $id: id }, { $db: 'd' }])
+      assert.equal(await things.countDocuments({ a: { $elemMatch: filter } }), 1, JSON.stringify(filter))
+    assert.equal(await things.countDocuments({ a: { $elemMatch: { $ref: 'C' } } }), 0)
+    const collation = { locale: 'en', strength: 2 }
+    assert.equal(await things.countDocuments({ a: { $elemMatch: { $ref: 'C' } } }, { collation }), 0)
+    assert.equal(await things.countDocuments({ $id: id } as Document), 0)
+  })
+
   it('queries: operands that are none', async () => {
     const refused: [Document, number][] = [
       [{ a: { $type: [] } }, 9],

@@ -190,6 +190,10 @@ const pipelines: Row[] = [
   [{ t: { u: { v: 1 } } }, [{ $replaceRoot: { newRoot: '$t' } }, { $set: { w: 1 } }], { u: { v: 1 }, w: 1 }],
   [{ a: 1 }, [{ $replaceWith: { $mergeObjects: ['$$ROOT', { z: 1 }] } }], { a: 1, z: 1 }],
   [{ a: 1 }, [{ $match: {} }], 72],
+  // A constant part that fails does so with a document that needs it.
+  [{ a: 1 }, [{ $set: { b: { $add: ['a', 1] } } }], 14],
+  [{ a: 1 }, [{ $set: { b: { $cond: ['$a', 2, { $divide: [1, 0] }] } } }], { a: 1, b: 2 }],
+  [{ a: 1 }, [{ $set: { b: { $add: ['a', 1] } } }], { a: 1 }, { filter: { a: 2 } }],
 ]
 /** [filter, update, after] of an upsert that finds nothing. */
 const upserts: [Document, Document | Document[], Document][] = [

@@ -178,6 +178,13 @@ describe('errors', () => {
       })
     })
 
+  it('have the names that MongoDB gives them', async () => {
+    await assert.rejects(engine.db.command({ listIndexes: 'nothing' }), { codeName: 'NamespaceNotFound' })
+    await assert.rejects(engine.db.command({ find: 'things', skip: -1 }), { codeName: 'Location51024' })
+    const [row] = (await engine.db.command({ insert: 'things', documents: [{ _id: 1 }] })).writeErrors
+    assert.deepEqual(Object.keys(row), ['index', 'code', 'errmsg', 'keyPattern', 'keyValue'])
+  })
+
   it('26, in the words that Parse Server looks for: dropping what is not there', async () => {
     await assert.rejects(engine.db.command({ drop: 'nothing' }), { message: 'ns not found' })
   })
