@@ -13,6 +13,9 @@ const OUT_OF_DISK_SPACE = 14031
  * whose disk is full.
  */
 const awayOrFull = new Set<unknown>([64, 91, 189, 10107, 11600, 11602, 13435, 13436, OUT_OF_DISK_SPACE])
+/** Others were writing the same. MongoDB labels it; not everything does that speaks its protocol. */
+const WRITE_CONFLICT = 112
+const TRANSIENT = 'TransientTransactionError'
 const lostConnection =
   /^Mongo(Network|ServerSelection|NotConnected|Topology|PoolCleared|WaitQueue|OperationTimeout|ServerClosed|ClientClosed)/
 const lostSocket = new Set<unknown>([
@@ -30,9 +33,8 @@ export function isOutage(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false
   const { code } = thrown as { code?: unknown }
   if (!(thrown instanceof MongoError)) return lostSocket.has(code)
-  const labelled =
-    thrown.hasErrorLabel('RetryableWriteError') || thrown.hasErrorLabel('TransientTransactionError')
-  if (labelled || lostConnection.test(thrown.name) || awayOrFull.has(code)) return true
+  if (isConflict(thrown) || thrown.hasErrorLabel('RetryableWriteError')) return true
+  if (thrown.hasErrorLabel(TRANSIENT) || lostConnection.test(thrown.name) || awayOrFull.has(code)) return true
   // The driver wraps what cuts off a bulk write, and keeps its name to itself.
   return thrown instanceof MongoBulkWriteError && isOutage(thrown.errorResponse)
 }
@@ -48,5 +50,4 @@ const isFull = (thrown: unknown): boolean =>
 /** The database answered: others were writing the same. */
 export const isConflict = (thrown: unknown): boolean =>
   thrown instanceof MongoError &&
-  typeof thrown.code === 'number' &&
-  thrown.hasErrorLabel('TransientTransactionError')
+  (thrown.code === WRITE_CONFLICT || (typeof thrown.code === 'number' && thrown.hasErrorLabel(TRANSIENT)))
