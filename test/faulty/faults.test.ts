@@ -25,10 +25,8 @@ function numbers(seed: number): () => number {
 
 const writes = ['insert', 'update', 'delete', 'findAndModify']
 
-const conflict = {
-  ...{ ok: 0, code: 112, codeName: 'WriteConflict', errmsg: 'WriteConflict' },
-  errorLabels: ['TransientTransactionError'],
-}
+const unlabelled = { ok: 0, code: 112, codeName: 'WriteConflict', errmsg: 'WriteConflict' }
+const conflict = { ...unlabelled, errorLabels: ['TransientTransactionError'] }
 const stepDown = {
   ...{ ok: 0, code: 10_107, codeName: 'NotWritablePrimary', errmsg: 'not primary' },
   errorLabels: ['RetryableWriteError'],
@@ -48,6 +46,8 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
   let patient: Patient
   const random = numbers(SEED)
   const happened = new Map<string, number>()
+  /** What transactions see of others, as the database is told. */
+  const levels = new Set<string>()
 
   before(async () => {
     faulty = await startFaultyMongo(databaseUri(''))
@@ -67,13 +67,17 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
   /** The first command of a kind fails, and one in twenty of the others, each in the way of its kind. */
   function now(command: Document, writable: boolean): Fault | undefined {
     const name = Object.keys(command)[0] ?? ''
+    if (command.startTransaction) levels.add(command.readConcern?.level)
     const isWrite = writes.includes(name)
     if (!writable && (isWrite || name === 'commitTransaction'))
       return happen('not writable', { answer: stepDown })
     const mayFail = (kind: string, fault: Fault) =>
       random() <= 0.05 || !happened.has(kind) ? happen(kind, fault) : undefined
     if (name === 'commitTransaction') return mayFail('lost commit', { cut: 'after' })
-    if (isWrite && command.autocommit === false) return mayFail('conflict', { answer: conflict })
+    if (isWrite && command.autocommit === false)
+      return (
+        mayFail('conflict', { answer: conflict }) ?? mayFail('unlabelled conflict', { answer: unlabelled })
+      )
     if (isWrite && random() < 0.3)
       return mayFail('wtimeout', { change: (answer) => ({ ...answer, ...wtimeout }) })
     return isWrite || name === 'find' ? mayFail('cut answer', { cut: 'within' }) : undefined
@@ -139,8 +143,9 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
     // One is the EHR's own.
     assert.equal(await changes.countDocuments({ _id: range, action: 'create' }), 4 * made + 1)
     assert.equal(await changes.countDocuments({ _id: range, action: 'update' }), made)
-    for (const kind of ['conflict', 'lost commit', 'cut answer', 'not writable'])
+    for (const kind of ['conflict', 'unlabelled conflict', 'lost commit', 'cut answer', 'not writable'])
       assert.ok(happened.has(kind), `${kind}: ${JSON.stringify([...happened])}`)
+    assert.deepEqual([...levels], ['snapshot'])
     await until(async () => (await verifyAudit(service.db, config.auditKey)).broken === null)
   })
 

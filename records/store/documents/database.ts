@@ -38,7 +38,7 @@ export const isDuplicate = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && error.code === 11_000
 
 /**
- * Writes together or not at all. The work may run more than once, when others write the same or the primary changes,
+ * Writes together or not at all, on what all reads of the work have seen. The work may run more than once, when others write the same or the primary changes,
  * but a request fails after some seconds: the driver's own loop goes on for two minutes.
  * @param repeated whether it is tried again
  * @throws MongoError, marked as UnknownTransactionCommitResult when it may have been written all the same
@@ -52,7 +52,7 @@ export async function together<T>(
   for (let attempt = 1; ; attempt++) {
     const session = client.startSession()
     try {
-      session.startTransaction()
+      session.startTransaction({ readConcern: 'snapshot' })
       const result = await work(session)
       await commit(session, end)
       await session.endSession()
