@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { type Db, MongoClient } from 'mongodb'
 import { ehrPermissions } from '../../records/ehrs/rights/access.ts'
 import { BloodPressure } from '../../records/measurements/kinds/blood-pressure.ts'
@@ -6,7 +5,7 @@ import type { MeasurementKind } from '../../records/measurements/measurement.ts'
 import { Composition } from '../../records/openehr/composition-record.ts'
 import { indexedIn } from '../../records/openehr/compositions/facts.ts'
 import { compositionOf, headOf } from '../../records/openehr/measured/composition-of.ts'
-import { newId } from '../../records/store/documents/ids.ts'
+import { newId, newUuid } from '../../records/store/documents/ids.ts'
 import { type ParseDocument, storedPermissions } from '../../records/store/documents/parse-format.ts'
 
 export const PER_EHR = 10
@@ -49,7 +48,7 @@ export async function load(uri: string, subjectId: string, items: number): Promi
       Array.from({ length: PER_EHR }, (_, nth) => {
         const composition = pressureOf((i + at) * PER_EHR + nth)
         const own = { ...indexedIn(composition), json: JSON.stringify(composition) }
-        return document(randomUUID(), ehrId, subjectId, { ehrId, ...kept, ...own })
+        return document(newUuid(), ehrId, subjectId, { ehrId, ...kept, ...own })
       }),
     )
     await Promise.all([insert(db, 'Ehr', ehrs), insert(db, Composition.collection, compositions)])

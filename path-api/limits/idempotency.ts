@@ -10,7 +10,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Binary, Collection, Db } from 'mongodb'
 import { isDuplicate } from '../../records/store/documents/database.ts'
-import { newId, seededIds } from '../../records/store/documents/ids.ts'
+import { type Ids, newId, newUuid, seededIds } from '../../records/store/documents/ids.ts'
 import { makeIndexes } from '../../records/store/documents/indexes.ts'
 import { ServiceError } from '../../schemas/errors.ts'
 import { malformed, Placed, placedIn } from '../answer/invalid-input.ts'
@@ -45,7 +45,7 @@ export interface Sameness {
   content: Buffer
 }
 
-type Work = (attempt: Pick<Context, 'newId' | 'again'>) => Promise<Rendered>
+type Work = (attempt: Ids & Pick<Context, 'again'>) => Promise<Rendered>
 
 /**
  * Does the work of a POST once per Idempotency-Key and gives its first answer to every repetition for 24 hours.
@@ -60,7 +60,7 @@ export async function idempotency(db: Db): Promise<Once> {
   const claims = db.collection<Claim>('idempotency_keys')
   await makeIndexes(claims, [{ key: { expiresAt: 1 }, expireAfterSeconds: 0 }])
   return async (same, work) => {
-    if (same === undefined) return work({ newId, again: false })
+    if (same === undefined) return work({ newId, newUuid, again: false })
     const secrets = derive(same)
     const now = Date.now()
     const fresh = { leaseUntil: new Date(now + leaseFor), expiresAt: new Date(now + keptFor) }
@@ -68,7 +68,7 @@ export async function idempotency(db: Db): Promise<Once> {
     try {
       const claimed = await claim(claims, secrets, fresh)
       if ('answer' in claimed) return open(claimed.answer.buffer, secrets.encryption)
-      const rendered = await work({ newId: seededIds(secrets.seed), again: claimed.again })
+      const rendered = await work({ ...seededIds(secrets.seed), again: claimed.again })
       if (isFinal(rendered))
         await claims.updateOne(mine, {
           $set: { answer: seal(rendered, secrets.encryption) as unknown as Binary },

@@ -31,6 +31,8 @@ interface RequestFacts<A extends Access> {
    * repetition after a crash finds the document of the first attempt instead of making a second one.
    */
   newId(): string
+  /** The same as a UUID. */
+  newUuid(): string
   /**
    * An earlier attempt under the same Idempotency-Key ended without an answer: the work may be done. What creates finds
    * that out by the id; what else would be refused the second time has to look.

@@ -76,9 +76,9 @@ const adding = ({ format, name, body }: Format) =>
     limits,
     reply: [201, CompositionVersion, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],
-    handle: async ({ params: { ehrId }, query, body }, { caller, compositions, newId, again }) => {
+    handle: async ({ params: { ehrId }, query, body }, { caller, compositions, newUuid, again }) => {
       const place = { ehrId, ...(query.carePlanId && { carePlanId: query.carePlanId }) }
-      const made = await compositions.create(caller, place, sentIn(body), { newId: newId(), again })
+      const made = await compositions.create(caller, place, sentIn(body), { newUuid: newUuid(), again })
       const version = uidOf(made)
       return answer(madeOf(made), { version, location: `/med/ehr/${ehrId}/composition/${made.id}` })
     },

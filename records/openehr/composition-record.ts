@@ -41,7 +41,8 @@ export const Composition = {
   lists: {
     ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' },
     ofPlan: { by: ['carePlanId'], sort: 'createdAt', order: 'desc' },
-    linked: { by: ['ehrId', 'links'], sort: 'createdAt', order: 'desc' },
+    // By what is linked alone, which few compositions have: the others, in the order of time, share a page of the index.
+    linked: { by: ['links'], sort: 'createdAt', order: 'desc' },
   },
   indexes: [
     { key: { template: 1 } },

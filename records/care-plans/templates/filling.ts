@@ -39,7 +39,7 @@ export const fillInSteps = (
   beginWork(records, tx, caller, { job: 'fill', field: 'carePlanId', id, ehrId, details, hidesPlan: true })
 
 /** The ids of what is in a plan that is filled in steps. */
-export const idsOf = (carePlanId: string): (() => string) => seededIds(Buffer.from(carePlanId))
+export const idsOf = (carePlanId: string): (() => string) => seededIds(Buffer.from(carePlanId)).newId
 
 export const fillingJob =
   (records: Records, of: PlanRecords, templates: CarePlanTemplates, participants: Participants): Job =>

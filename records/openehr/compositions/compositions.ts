@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Static } from '@sinclair/typebox'
 import type { IndexDescription } from 'mongodb'
 import { ServiceError } from '../../../schemas/errors.ts'
@@ -65,10 +64,10 @@ export class Compositions {
    * @throws NotFound; Forbidden for one who may only read the EHR, or the plan; InvalidInput, RuleViolated with every
    * violation; Conflict when it brings a uid that is taken
    */
-  create(caller: Caller, place: Place, sent: Sent, { newId, again }: { newId: string; again: boolean }) {
+  create(caller: Caller, place: Place, sent: Sent, { newUuid, again }: { newUuid: string; again: boolean }) {
     return auditingRefusal(this.#records, caller, Composition.collection, place.ehrId, async () => {
       const { kept, uid } = await this.#read(caller, sent)
-      const id = uid ?? uuidOf(newId)
+      const id = uid ?? newUuid
       const made = { ...kept, ...place, id } as Kept & { id: string }
       const where = {
         ...into({ permissions: ehrPermissions }, id, place),
@@ -313,12 +312,4 @@ function objectIdIn(uid: string): string {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(id))
     refuseViolations([{ path: 'uid.value', code: 'pattern', message: 'must begin with a UUID' }])
   return id
-}
-
-/** A UUID that follows from an id, so that a repeated request makes the same one. */
-function uuidOf(id: string): string {
-  const bytes = createHash('sha256').update(id).digest().subarray(0, 16)
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6)
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8)
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }
