@@ -5,7 +5,7 @@ import type { View, WritableView } from '../storage/disk/overlay.ts'
 import type { Engine } from '../storage/engine.ts'
 import type { WriteId } from '../storage/last-writes.ts'
 import type { Batch } from '../storage/queries/cursors.ts'
-import { encodeArray, openedAt } from '../values/raw.ts'
+import { openedAt } from '../values/raw.ts'
 import type { Pace } from '../values/steps.ts'
 import { encode } from '../values/values.ts'
 
@@ -47,11 +47,11 @@ export const target = (
   return { ns: `${db}.${collection}`, collection: find(collection) }
 }
 
-export const cursorReply = ({ id, ns, runs, count }: Batch, field: 'firstBatch' | 'nextBatch'): Buffer => {
+export const cursorReply = ({ id, ns, documents }: Batch, field: 'firstBatch' | 'nextBatch'): Buffer => {
   const reply = openedAt(encode({ ok: new Double(1) }), 3, 'cursor')
   const cursor = openedAt(encode({ id, ns }), 4, field)
   // In one piece: a batch may be of megabytes.
-  const bytes = encodeArray(runs, count, Buffer.concat([reply, cursor]), 2)
+  const bytes = documents.within(Buffer.concat([reply, cursor]), 2)
   bytes.writeInt32LE(bytes.length)
   bytes.writeInt32LE(bytes.length - 1 - reply.length, reply.length)
   return bytes

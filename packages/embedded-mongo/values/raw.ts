@@ -20,53 +20,117 @@ export const headOf = (run: Run, most = run.length, bytes = run.length): { count
   return { count, end }
 }
 
+const NOTHING = Buffer.alloc(0)
+
+export const viewOf = ({ buffer, byteOffset, length }: Uint8Array): DataView =>
+  new DataView(buffer, byteOffset, length)
+
 /** More bytes than this take less time when they are copied by a call. */
 const LONG = 64
+const ZERO = 0x30
+const NINE = 0x39
 
-/**
- * A BSON array of that many documents.
- * @param before what stands before it in the same bytes
- * @param behind how many bytes of zero stand behind it
- */
-export const encodeArray = (
-  runs: readonly Run[],
-  count: number,
-  before: Buffer = NOTHING,
-  behind = 0,
-): Buffer => {
-  const head = String(count).length + 2
-  const size = runs.reduce((sum, run) => sum + run.length, before.length + 5 + count * head + behind)
-  const bytes = Buffer.allocUnsafe(size)
-  const target = viewOf(bytes)
-  const digits = [ZERO]
-  let to = before.copy(bytes) + 4
-  for (const run of runs) {
+/** A BSON array of documents, put together as they come. */
+export class DocumentArray {
+  count = 0
+  readonly #capacity: number
+  #bytes: Buffer = NOTHING
+  #target = viewOf(NOTHING)
+  #to = FRONT + 4
+  readonly #digits = [ZERO]
+
+  /** @param capacity how many bytes it will take, as far as is known */
+  constructor(capacity = 0) {
+    this.#capacity = capacity
+  }
+
+  /** The bytes that it takes with what may stand before it and behind it. */
+  get size(): number {
+    return this.#to + MOST_OF_HEAD
+  }
+
+  append(run: Run): void {
     const source = viewOf(run)
     for (let at = 0; at < run.length; ) {
       const end = at + source.getInt32(at, true)
-      bytes[to++] = 3
-      for (let i = digits.length - 1; i >= 0; i--) bytes[to++] = digits[i] as number
-      bytes[to++] = 0
-      increment(digits)
-      if (end - at > LONG) to += run.copy(bytes, to, at, end)
-      else {
-        for (; at + 4 <= end; at += 4, to += 4) target.setInt32(to, source.getInt32(at))
-        while (at < end) bytes[to++] = run[at++] as number
-      }
+      this.#makeRoom(MOST_OF_HEAD + end - at, run.length)
+      this.#putHead()
+      this.#put(run, source, at, end)
       at = end
     }
   }
-  bytes[to++] = 0
-  bytes.writeInt32LE(to - before.length, before.length)
-  return bytes.fill(0, to, to + behind).subarray(0, to + behind)
+
+  /** The type and the number of the next document. */
+  #putHead(): void {
+    const [bytes, digits] = [this.#bytes, this.#digits]
+    let to = this.#to
+    bytes[to++] = 3
+    for (let i = digits.length - 1; i >= 0; i--) bytes[to++] = digits[i] as number
+    bytes[to++] = 0
+    increment(digits)
+    this.count++
+    this.#to = to
+  }
+
+  #put(run: Run, source: DataView, from: number, end: number): void {
+    const [bytes, target] = [this.#bytes, this.#target]
+    let [at, to] = [from, this.#to]
+    if (end - at > LONG) to += run.copy(bytes, to, at, end)
+    else {
+      for (; at + 4 <= end; at += 4, to += 4) target.setInt32(to, source.getInt32(at))
+      while (at < end) bytes[to++] = run[at++] as number
+    }
+    this.#to = to
+  }
+
+  /**
+   * Ends it.
+   * @param before what stands before it in the same bytes
+   * @param behind how many bytes of zero stand behind it
+   */
+  within(before: Buffer, behind = 0): Buffer {
+    this.#makeRoom(1 + behind)
+    const [bytes, to] = [this.#bytes, this.#to]
+    bytes.fill(0, to, to + 1 + behind)
+    bytes.writeInt32LE(to + 1 - FRONT, FRONT)
+    if (before.length > FRONT) return Buffer.concat([before, bytes.subarray(FRONT, to + 1 + behind)])
+    before.copy(bytes, FRONT - before.length)
+    return bytes.subarray(FRONT - before.length, to + 1 + behind)
+  }
+
+  #makeRoom(size: number, expected = size): void {
+    if (this.#bytes.length - this.#to >= size) return
+    const larger = allocate(Math.max(this.#capacity, 2 * this.#to + Math.max(size, expected)))
+    this.#bytes.copy(larger, 0, 0, this.#to)
+    reuse(this.#bytes)
+    this.#bytes = larger
+    this.#target = viewOf(larger)
+  }
 }
 
-const NOTHING = Buffer.alloc(0)
+/** What mostly suffices for what stands before an array. */
+const FRONT = 400
+/** Of a document in an array: its type, its number, and the end of that. */
+const MOST_OF_HEAD = 12
 
-const viewOf = ({ buffer, byteOffset, length }: Buffer): DataView => new DataView(buffer, byteOffset, length)
+/** Buffers from here on cost more to be collected than to be filled, and are used again up to there. */
+const LARGE = 2 ** 16
+const LARGEST_SPARE = 2 ** 21
+const MOST_SPARES = 4
+const spares: Buffer[] = []
 
-const ZERO = 0x30
-const NINE = 0x39
+const allocate = (size: number): Buffer => {
+  const at = spares.findIndex(({ length }) => length >= size)
+  if (size < LARGE || at < 0) return Buffer.allocUnsafe(size)
+  return spares.splice(at, 1)[0] as Buffer
+}
+
+/** Gives back what nobody reads any more, and nobody else has a part of. */
+export const reuse = ({ buffer }: Buffer): void => {
+  const { byteLength } = buffer
+  if (byteLength < LARGE || byteLength > LARGEST_SPARE || spares.length === MOST_SPARES) return
+  spares.push(Buffer.from(buffer))
+}
 
 /** The next number, its last digit first: to divide each takes longer than to count. */
 const increment = (digits: number[]): void => {

@@ -1,6 +1,7 @@
 /** Connections: each message answered in turn, bad bytes end their connection and nothing else. */
 import { createServer, type Server, type Socket } from 'node:net'
 import type { Engine } from '../storage/engine.ts'
+import { reuse } from '../values/raw.ts'
 import { Dispatcher } from './dispatch.ts'
 import { headOfReply, parseMessage, type Request, splitMessages } from './messages.ts'
 
@@ -94,6 +95,6 @@ function send(socket: Socket, head: Buffer, reply: Buffer): void {
   }
   socket.cork()
   socket.write(head)
-  socket.write(reply)
+  socket.write(reply, () => reuse(reply))
   socket.uncork()
 }

@@ -1,6 +1,6 @@
 /** The way back from index keys: BSON made of them as they lie there, without a value for each component. */
 import { type Collation, typeOrder } from '../../values/compare.ts'
-import type { Run } from '../../values/raw.ts'
+import { type Run, viewOf } from '../../values/raw.ts'
 import { bsonType, toNumber } from '../../values/values.ts'
 
 /** What stands first in a component, by its type. */
@@ -47,32 +47,47 @@ export interface Part {
 const SPACE_BYTES = 4
 /** No text in a key is longer, and the two bytes for a zero become one. */
 const MOST_OF_KEY = 2000
-/** Bytes that are taken at a time for many documents. */
-const SLAB = 1 << 18
 
 /** Makes documents of keys, one behind the other. */
 export class KeyReader {
   /** With the bits that are turned: none, or all. */
-  readonly #parts: { head: Buffer | undefined; mask: 0 | -1 }[]
+  readonly #parts: { head: Head | undefined; mask: 0 | -1 }[]
   readonly #most: number
+  /** The first part that is looked at in each key, and where it begins. */
+  #first = 0
+  #offset = SPACE_BYTES
+  #key: Uint8Array = new Uint8Array()
+  #source = viewOf(this.#key)
   #slab = Buffer.alloc(0)
-  /** Where the documents begin that nobody has taken, where the last one of them does, and where it ends. */
-  #from = 0
+  #target = viewOf(this.#slab)
+  /** Where the last document begins, and where it ends. */
   #last = 0
   #to = 0
 
   constructor(parts: readonly Part[]) {
     this.#parts = parts.map(({ name, descending }) => ({
-      head: name === undefined ? undefined : Buffer.from(`?${name}\0`),
+      head: name === undefined ? undefined : headOf(name),
       mask: descending ? -1 : 0,
     }))
     this.#most = this.#parts.reduce((sum, { head }) => sum + (head?.length ?? 0) + 8, MOST_OF_KEY)
   }
 
-  /** Those that have been appended since. */
+  /** All keys that follow begin with these bytes, whole components: what is passed over there is not looked at again. */
+  expect(shared: Uint8Array): void {
+    for (const { head, mask } of this.#parts) {
+      const from = this.#offset
+      const end =
+        head || from >= shared.length ? -1 : pastComponent(shared, from, typeAt(shared, from, mask), mask)
+      if (end < 0) return
+      this.#offset = end
+      this.#first++
+    }
+  }
+
+  /** Those that have been appended since; their bytes are used again when more is asked for. */
   *take(): Iterable<Run> {
-    if (this.#to > this.#from) yield this.#slab.subarray(this.#from, this.#to)
-    this.#from = this.#to
+    if (this.#to > 0) yield this.#slab.subarray(0, this.#to)
+    this.#to = 0
   }
 
   /** Forgets the last one. */
@@ -86,42 +101,67 @@ export class KeyReader {
    */
   append(key: Uint8Array, first: number): boolean {
     if (this.#slab.length - this.#to < this.#most) this.#makeRoom()
-    const slab = this.#slab
+    if (this.#key !== key) this.#source = viewOf(key)
+    this.#key = key
+    const [source, target, parts] = [this.#source, this.#target, this.#parts]
     const start = this.#to
-    let from = first + SPACE_BYTES
+    let from = first + this.#offset
     let to = start + 4
-    for (const { head, mask } of this.#parts) {
-      const type = ((key[from] as number) ^ mask) & 0xff
+    for (let i = this.#first; i < parts.length; i++) {
+      const { head, mask } = parts[i] as (typeof parts)[number]
+      const type = typeAt(key, from, mask)
       if (head) {
-        for (let i = 0; i < head.length; i++) slab[to + i] = head[i] as number
-        to = putValue(slab, to, to + head.length, key, from, type, mask)
+        putHead(target, to, head)
+        to = putValue(target, to, to + head.length, key, source, from, type, mask)
         if (to < 0) return false
       }
       from = pastComponent(key, from, type, mask)
       if (from < 0) return false
     }
-    slab[to++] = 0
-    putInt32(slab, start, to - start)
+    target.setUint8(to++, 0)
+    target.setInt32(start, to - start, true)
     this.#last = start
     this.#to = to
     return true
   }
 
   #makeRoom(): void {
-    const left = this.#slab.subarray(this.#from, this.#to)
-    this.#slab = Buffer.allocUnsafe(SLAB + left.length + this.#most)
-    left.copy(this.#slab)
-    this.#from = 0
-    this.#to = left.length
+    const larger = Buffer.allocUnsafe(2 * (this.#slab.length + this.#most))
+    this.#slab.copy(larger, 0, 0, this.#to)
+    this.#slab = larger
+    this.#target = viewOf(larger)
   }
+}
+
+const typeAt = (key: Uint8Array, from: number, mask: number): number => ((key[from] as number) ^ mask) & 0xff
+
+/** A type, which is not known yet, and a name, four bytes at once: what is too much is written over. */
+interface Head {
+  words: number[]
+  length: number
+}
+
+const headOf = (name: string): Head => {
+  const bytes = Buffer.from(`?${name}\0`)
+  const words = Buffer.alloc(bytes.length + 3)
+  bytes.copy(words)
+  return {
+    words: Array.from({ length: Math.ceil(bytes.length / 4) }, (_, i) => words.readInt32LE(4 * i)),
+    length: bytes.length,
+  }
+}
+
+const putHead = (target: DataView, to: number, { words }: Head): void => {
+  for (let i = 0; i < words.length; i++) target.setInt32(to + 4 * i, words[i] as number, true)
 }
 
 /** Writes what a component says, and its type at `head`. @returns where it ends; -1: it does not tell */
 const putValue = (
-  slab: Buffer,
+  target: DataView,
   head: number,
   to: number,
   key: Uint8Array,
+  source: DataView,
   from: number,
   type: number,
   mask: number,
@@ -129,41 +169,26 @@ const putValue = (
   const at = from + 1
   switch (type) {
     case NUMBER:
-      return putNumber(slab, head, to, key, at, mask)
+      return putNumber(target, head, to, source, at, mask)
     case TEXT:
-      slab[head] = 2
-      return putText(slab, to, key, at, mask)
+      target.setUint8(head, 2)
+      return putText(target, to, key, at, mask)
     case OBJECT_ID:
-      slab[head] = 7
-      for (let i = 0; i < 12; i++) slab[to + i] = (key[at + i] as number) ^ mask
+      target.setUint8(head, 7)
+      for (let i = 0; i < 12; i++) target.setUint8(to + i, (key[at + i] as number) ^ mask)
       return to + 12
     case BOOLEAN:
-      slab[head] = 8
-      slab[to] = (key[at] as number) ^ mask
+      target.setUint8(head, 8)
+      target.setUint8(to, (key[at] as number) ^ mask)
       return to + 1
     case DATE:
-      slab[head] = 9
-      putInt32(slab, to, wordAt(key, at + 4) ^ mask)
-      return putInt32(slab, to + 4, wordAt(key, at) ^ mask ^ SIGN)
+      target.setUint8(head, 9)
+      target.setInt32(to, source.getInt32(at + 4) ^ mask, true)
+      target.setInt32(to + 4, source.getInt32(at) ^ mask ^ SIGN, true)
+      return to + 8
     default:
       return -1
   }
-}
-
-/** Four bytes of a key at once. */
-const wordAt = (key: Uint8Array, at: number): number =>
-  ((key[at] as number) << 24) |
-  ((key[at + 1] as number) << 16) |
-  ((key[at + 2] as number) << 8) |
-  (key[at + 3] as number)
-
-/** `writeInt32LE` takes longer, for what it checks. @returns where it ends */
-const putInt32 = (slab: Buffer, at: number, value: number): number => {
-  slab[at] = value
-  slab[at + 1] = value >> 8
-  slab[at + 2] = value >> 16
-  slab[at + 3] = value >> 24
-  return at + 4
 }
 
 const SIGN = 1 << 31
@@ -171,33 +196,44 @@ const double = new DataView(new ArrayBuffer(8))
 
 /** As drivers write a number: whole ones as Int32 where they fit. */
 const putNumber = (
-  slab: Buffer,
+  target: DataView,
   head: number,
   to: number,
-  key: Uint8Array,
+  source: DataView,
   at: number,
   mask: number,
 ): number => {
-  const first = wordAt(key, at) ^ mask
-  const isNegative = first >= 0
-  const upper = isNegative ? ~first : first ^ SIGN
-  const lower = wordAt(key, at + 4) ^ (isNegative ? ~mask : mask)
-  double.setInt32(0, upper)
-  double.setInt32(4, lower)
-  const number = double.getFloat64(0)
-  slab[head] = isInt32(number) ? 16 : 1
-  return isInt32(number) ? putInt32(slab, to, number) : putInt32(slab, putInt32(slab, to, lower), upper)
+  const number = numberAt(source, at, mask)
+  if (isInt32(number)) {
+    target.setUint8(head, 16)
+    target.setInt32(to, number, true)
+    return to + 4
+  }
+  target.setUint8(head, 1)
+  target.setFloat64(to, number, true)
+  return to + 8
 }
 
-const putText = (slab: Buffer, to: number, key: Uint8Array, from: number, mask: number): number => {
+const numberAt = (source: DataView, at: number, mask: number): number => {
+  const first = source.getInt32(at) ^ mask
+  const isNegative = first >= 0
+  // The sign of what is not negative is turned, and nothing else.
+  if (!isNegative && mask === 0) return -source.getFloat64(at)
+  double.setInt32(0, isNegative ? ~first : first ^ SIGN)
+  double.setInt32(4, source.getInt32(at + 4) ^ (isNegative ? ~mask : mask))
+  return double.getFloat64(0)
+}
+
+const putText = (target: DataView, to: number, key: Uint8Array, from: number, mask: number): number => {
   let end = to + 4
   for (let at = from; !isEnd(key, at, mask); at++) {
-    slab[end] = (key[at] as number) ^ mask
+    const byte = ((key[at] as number) ^ mask) & 0xff
+    target.setUint8(end++, byte)
     // A zero is followed by what tells it from the end.
-    if (slab[end++] === 0) at++
+    if (byte === 0) at++
   }
-  slab[end++] = 0
-  slab.writeInt32LE(end - to - 4, to)
+  target.setUint8(end++, 0)
+  target.setInt32(to, end - to - 4, true)
   return end
 }
 
@@ -210,9 +246,8 @@ const pastComponent = (key: Uint8Array, from: number, type: number, mask: number
     case NUMBER:
       return from + ((((key[from + 9] as number) ^ mask) & 0xff) === 2 ? 10 : 18)
     case TEXT: {
-      let at = from + 1
-      while (!isEnd(key, at, mask)) at += key[at] === (mask & 0xff) ? 2 : 1
-      return at + 2
+      const zero = mask & 0xff
+      for (let at = from + 1; ; at++) if (key[at] === zero && key[++at] === zero) return at + 1
     }
     case OBJECT_ID:
       return from + 13

@@ -8,6 +8,7 @@ import { type Index, tellsValues } from '../collections/indexes.ts'
 import { KeyReader } from '../collections/key-reader.ts'
 import { idIn, type Match, readRecord } from '../collections/records.ts'
 import type { View, Visitor } from '../disk/overlay.ts'
+import { CERTAINLY_UNCUT } from './bounds.ts'
 import type { Plan } from './planner.ts'
 import { type Examined, eachKey, onlyOnce, type Query } from './query.ts'
 
@@ -43,6 +44,9 @@ export function* coveredRows(
   examined: Examined = { keys: 0, documents: 0 },
 ): Iterable<Step<Run>> {
   const index = plan.index as Index
+  const [first] = plan.bounds
+  if (first && plan.bounds.length === 1 && first.shared < CERTAINLY_UNCUT)
+    reader.expect(first.low.subarray(0, first.shared))
   const isNew = index.multikey && plan.bounds.length > 1 ? onlyOnce() : undefined
   const most = limit ? skip + limit : Number.POSITIVE_INFINITY
   let found = 0

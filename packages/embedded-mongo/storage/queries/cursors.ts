@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { Long } from 'bson'
 import { fail } from '../../values/errors.ts'
-import { headOf, type Run } from '../../values/raw.ts'
+import { DocumentArray, headOf, type Run } from '../../values/raw.ts'
 import { PAUSE, type Pace, type Step } from '../../values/steps.ts'
 import { LARGEST_DOCUMENT } from '../../values/values.ts'
 
@@ -25,15 +25,15 @@ interface Cursor extends Omit<Source, 'documents'> {
   pending: Run | undefined
   /** What is left of its time. */
   left: number
+  /** The bytes of its last batch. */
+  size: number
   touched: number
 }
 
 export interface Batch {
   id: Long
   ns: string
-  runs: Run[]
-  /** How many documents they are. */
-  count: number
+  documents: DocumentArray
 }
 
 export class Cursors {
@@ -46,10 +46,11 @@ export class Cursors {
       documents: source.documents[Symbol.iterator](),
       pending: undefined,
       left: source.pace.left,
+      size: 0,
       touched: Date.now(),
     }
     const { finished, ...batch } =
-      size === 0 ? { runs: [], count: 0, finished: false } : await take(cursor, size)
+      size === 0 ? { documents: new DocumentArray(), finished: false } : await take(cursor, size)
     if (finished || single) return { id: Long.ZERO, ns: cursor.ns, ...batch }
     this.#sweep()
     const id = Long.fromBigInt(randomBytes(8).readBigUInt64BE() >> 1n)
@@ -100,25 +101,25 @@ export class Cursors {
 const take = async (
   cursor: Cursor,
   size: number,
-): Promise<Pick<Batch, 'runs' | 'count'> & { finished: boolean }> => {
-  const runs: Run[] = []
-  let [count, bytes] = [0, 0]
+): Promise<Pick<Batch, 'documents'> & { finished: boolean }> => {
+  const documents = new DocumentArray(cursor.size)
+  let bytes = 0
   const stop = (finished: boolean) => {
     cursor.touched = Date.now()
     cursor.left = cursor.pace.left
-    return { runs, count, finished }
+    cursor.size = documents.size
+    return { documents, finished }
   }
-  while (size === 0 || count < size) {
+  while (size === 0 || documents.count < size) {
     const next = cursor.pending ?? cursor.documents.next().value
     cursor.pending = undefined
     if (next === PAUSE) await cursor.pace.rest()
     else if (!next) return stop(true)
     else {
       // A document may be as large as a batch: the first one always fits.
-      const room = count === 0 ? Number.POSITIVE_INFINITY : LARGEST_DOCUMENT - bytes
-      const head = headOf(next, size === 0 ? undefined : size - count, room)
-      if (head.count > 0) runs.push(next.subarray(0, head.end))
-      count += head.count
+      const room = documents.count === 0 ? Number.POSITIVE_INFINITY : LARGEST_DOCUMENT - bytes
+      const head = headOf(next, size === 0 ? undefined : size - documents.count, room)
+      documents.append(next.subarray(0, head.end))
       bytes += head.end
       if (head.end === next.length) continue
       cursor.pending = next.subarray(head.end)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { deserialize, serialize } from 'bson'
 import { type Collection, type Document, Long } from 'mongodb'
 import { engineOfBlock } from '../../testing.ts'
-import { encodeArray } from '../../values/raw.ts'
+import { DocumentArray } from '../../values/raw.ts'
 
 describe('cursors', () => {
   const engine = engineOfBlock()
@@ -36,11 +36,12 @@ describe('cursors', () => {
 
   it('number their documents', () => {
     const documents = Array.from({ length: 10_001 }, (_, i) => serialize({ i, text: 'x'.repeat(i % 100) }))
-    const array = encodeArray(
-      [Buffer.concat(documents.slice(0, 7)), Buffer.concat(documents.slice(7))],
-      10_001,
-    )
-    const named = Object.entries(deserialize(array)).map(([name, { i }]) => [name, String(i)])
+    const array = new DocumentArray()
+    for (const run of [documents.slice(0, 7), documents.slice(7)]) array.append(Buffer.concat(run))
+    const named = Object.entries(deserialize(array.within(Buffer.alloc(0)))).map(([name, { i }]) => [
+      name,
+      String(i),
+    ])
     assert.equal(named.length, 10_001)
     for (const [name, i] of named) assert.equal(name, i)
   })
