@@ -22,31 +22,61 @@ const sensitivity = { 1: 'base', 2: 'accent', 3: 'variant', 5: 'variant' } as co
 
 const unsupported = { caseLevel: true, numericOrdering: true, alternate: 'shifted', backwards: true }
 
+const types: Readonly<Record<string, 'string' | 'number' | 'boolean'>> = {
+  ...{
+    locale: 'string',
+    strength: 'number',
+    caseFirst: 'string',
+    alternate: 'string',
+    maxVariable: 'string',
+  },
+  ...{ caseLevel: 'boolean', numericOrdering: 'boolean', normalization: 'boolean', backwards: 'boolean' },
+  version: 'string',
+}
+
+const choices: Readonly<Record<string, readonly string[]>> = {
+  caseFirst: ['off', 'upper', 'lower'],
+  alternate: ['non-ignorable', 'shifted'],
+  maxVariable: ['punct', 'space'],
+}
+
+/** Of the collations that specifications are written for, and completed with. */
+const VERSION = '57.1'
+
+const checkOptions = (spec: Document): void => {
+  for (const [option, value] of Object.entries(spec)) {
+    const type = types[option] ?? fail(40415, `BSON field 'collation.${option}' is an unknown field.`)
+    if (isNullish(value) && option !== 'backwards') continue
+    if (type === 'number' ? !isNumeric(value) : typeof value !== type)
+      fail(14, `BSON field 'collation.${option}' is the wrong type, expected a ${type}`)
+    if (choices[option] && !choices[option].includes(value))
+      fail(2, `Enumeration value '${value}' for field 'collation.${option}' is not a valid value.`)
+  }
+  if (!isNullish(spec.version) && spec.version !== VERSION)
+    fail(161, `Requested collation version ${spec.version} but the only available version is ${VERSION}`)
+}
+
 const cache = new Map<string, Collation>()
 
 /** Languages that tell letters apart, or leave out what others see, in ways of their own. */
 const tailored =
   /^(az|cs|da|et|fi|hr|hu|is|ja|ko|lt|lv|nb|nn|no|pl|ro|sk|sl|sv|th|tr|uk|vi|zh|fr_CA|en_US_POSIX)(?![a-z])/
 
-/** undefined: binary comparison. Two equal specifications give the same object. @throws 2, 14, 115, 40414 */
+/** undefined: binary comparison. Two equal specifications give the same object. @throws 2, 14, 115, 161, 40414, 40415 */
 export const collationOf = (spec: unknown): Collation | undefined => {
   if (isNullish(spec)) return undefined
   const { locale, ...options } = spec as Document
-  if (isNullish(locale)) return fail(40414, "BSON field 'collation.locale' is missing but a required field")
-  if (typeof locale !== 'string')
-    return fail(14, "BSON field 'collation.locale' is the wrong type, expected type 'string'")
+  if (isNullish(locale)) fail(40414, "BSON field 'collation.locale' is missing but a required field")
+  checkOptions(spec as Document)
   if (locale === 'simple') return undefined
   for (const [name, value] of Object.entries(unsupported))
     if (options[name] === value)
       fail(115, `collation option ${name}: ${value} is not supported by this engine`)
   const given = isNullish(options.strength) ? 3 : options.strength
-  if (!isNumeric(given)) fail(14, "BSON field 'collation.strength' is the wrong type, expected a number")
   if (!(toNumber(given) >= 1 && toNumber(given) <= 5)) fail(2, 'collation.strength must be between 1 and 5')
   const level = Math.trunc(toNumber(given))
   const strength = (level === 4 ? 3 : level) as Strength
   const first = options.caseFirst ?? 'off'
-  if (!['off', 'upper', 'lower'].includes(first))
-    fail(2, `Enumeration value '${first}' is not a collation.caseFirst`)
   if (strength < 3 && first !== 'off') fail(2, 'collation.caseFirst needs a strength of 3 or more')
   const name = `${locale}/${strength}/${first}`
   const known = cache.get(name)
@@ -73,7 +103,7 @@ export const completeCollation = (spec: Document): Document =>
         normalization: false,
         backwards: false,
         ...spec,
-        version: '57.1',
+        version: VERSION,
       }
 
 const build = (locale: string, strength: Strength, first: string): Collation => {

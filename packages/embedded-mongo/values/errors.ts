@@ -33,6 +33,7 @@ const NAMES: Readonly<Record<number, string>> = {
   115: 'CommandNotSupported',
   125: 'CommandFailed',
   146: 'ExceededMemoryLimit',
+  161: 'IncompatibleCollationVersion',
   168: 'InvalidPipelineOperator',
   171: 'CannotIndexParallelArrays',
   175: 'QueryPlanKilled',
@@ -52,6 +53,7 @@ const NAMES: Readonly<Record<number, string>> = {
   323: 'APIStrictError',
   10334: 'BSONObjectTooLarge',
   11000: 'DuplicateKey',
+  13297: 'DatabaseDifferCase',
   14031: 'OutOfDiskSpace',
 }
 

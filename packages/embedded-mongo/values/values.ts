@@ -126,7 +126,12 @@ export const clone = <T>(value: T): T => {
   return copy as T
 }
 
-export const truthy = (value: unknown): boolean => (isNumeric(value) ? toNumber(value) !== 0 : Boolean(value))
+export const truthy = (value: unknown): boolean =>
+  isNumeric(value) ? toNumber(value) !== 0 || isTiny(value) : Boolean(value)
+
+/** A decimal that is not zero, though the nearest double is. */
+const isTiny = (value: unknown): boolean =>
+  bsonType(value) === 'Decimal128' && /^-?[0.]*[1-9]/.test(String(value))
 
 /** Documents may be nested this deep; counting stops there. */
 const DEEPEST = 200

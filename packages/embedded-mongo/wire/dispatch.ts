@@ -1,7 +1,7 @@
 /** Finds a command, checks what all commands have in common, runs it, and turns what it throws into an answer. */
 import { type Document, Double, Timestamp } from 'bson'
 import type { Command, Context } from '../commands/context.ts'
-import { definitions } from '../commands/definitions.ts'
+import { definitions } from '../commands/definitions/definitions.ts'
 import { diagnostics } from '../commands/diagnostics.ts'
 import { indexes } from '../commands/index-commands.ts'
 import { aggregate } from '../commands/reads/aggregate.ts'
@@ -104,8 +104,9 @@ export class Dispatcher {
       ...(isObject(request.let) && constants(request.let)),
     }
     const command: Document = Object.assign(request, { let: variables })
-    // An empty collation is that of the collection.
-    if (isObject(request.collation) && Object.keys(request.collation).length === 0) delete command.collation
+    // An empty collation is that of the collection, once there is one.
+    if (!('create' in request) && isObject(request.collation) && Object.keys(request.collation).length === 0)
+      delete command.collation
     const engine = this.#engine
     const db =
       typeof command.$db === 'string'
@@ -216,7 +217,7 @@ const insideOf = (
 const known = new Map(
   Object.entries(commands).map(([name, { options }]) => [
     name,
-    options && new Set(`${general} ${options}`.split(' ')),
+    options === undefined ? undefined : new Set(`${general} ${options}`.split(' ')),
   ]),
 )
 

@@ -1,34 +1,27 @@
 /** The types of the options that several commands have, and the concerns of all of them. */
 import type { Document, Timestamp } from 'bson'
+import {
+  boolean,
+  type Check,
+  checkKnown,
+  flag,
+  number,
+  object,
+  text,
+  wrongType,
+} from '../commands/option-types.ts'
 import { codeName, fail } from '../values/errors.ts'
 import { rounded } from '../values/numbers.ts'
 import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/values.ts'
 
-const wrongType = (name: string, type: string): never =>
-  fail(14, `BSON field '${name}' is the wrong type, expected type '${type}'`)
-
-type Check = (value: unknown, name: string) => void
-
-const boolean: Check = (value, name) => {
-  if (typeof value !== 'boolean') wrongType(name, 'bool')
-}
-
-/** Numbers stand for booleans in some options, in others not. */
-const flag: Check = (value, name) => {
-  if (!isNumeric(value)) boolean(value, name)
-}
-
-const object: Check = (value, name) => {
-  if (!isObject(value)) wrongType(name, 'object')
-}
-
 const LARGEST = 2 ** 31 - 1
 
 const milliseconds: Check = (value, name) => {
-  if (!isNumeric(value)) wrongType(name, 'number')
-  const number = toNumber(value)
-  if (!Number.isInteger(number)) fail(9, `${name} has non-integral value`)
-  if (number < 0 || number > LARGEST) fail(2, `${number} value for ${name} is out of range [0, ${LARGEST}]`)
+  number(value, name)
+  const duration = toNumber(value)
+  if (!Number.isInteger(duration)) fail(9, `${name} has non-integral value`)
+  if (duration < 0 || duration > LARGEST)
+    fail(2, `${duration} value for ${name} is out of range [0, ${LARGEST}]`)
 }
 
 const hint: Check = (value, name) => {
@@ -65,8 +58,9 @@ const types: Record<string, { check: Check; null?: 'refused' }> = {
 const typed = Object.entries(types)
 
 /** Commands that write nothing take no write concern, those that keep state only the weakest read concern. */
-const withoutWrites = /^(count|distinct|killCursors|\w*Sessions?)$/
-const withoutReads = /^(killCursors|\w*Sessions?)$/
+const withoutWrites = /^(count|distinct|killCursors|list\w+|\w*Sessions?)$/
+const withoutReads =
+  /^(killCursors|create|collMod|drop|dropDatabase|renameCollection|listCollections|listDatabases|\w*Sessions?)$/
 
 /** The commands of the first version of the stable API. */
 const stable = new Set(
@@ -121,11 +115,6 @@ export const checkTypes = (name: string, request: Document): void => {
   checkWriteConcern(request.writeConcern)
 }
 
-const checkKnown = (concern: Document, name: string, known: string[]): void => {
-  for (const key of Object.keys(concern))
-    if (!known.includes(key)) fail(40415, `BSON field '${name}.${key}' is an unknown field.`)
-}
-
 const provenances = ['clientSupplied', 'implicitDefault', 'customDefault', 'getLastErrorDefaults']
 
 const checkProvenance = (value: unknown): void => {
@@ -139,7 +128,7 @@ const checkReadConcern = (name: string, given: unknown): void => {
   const concern: Document = isObject(given) ? given : wrongType('readConcern', 'object')
   checkKnown(concern, 'readConcern', ['level', 'afterClusterTime', 'atClusterTime', 'provenance'])
   const { level } = concern
-  if (!isNullish(level) && typeof level !== 'string') wrongType('readConcern.level', 'string')
+  if (!isNullish(level)) text(level, 'readConcern.level')
   if (!isNullish(level) && !levels.includes(level))
     fail(2, `Enumeration value '${level}' for field 'readConcern.level' is not a valid value.`)
   for (const time of ['afterClusterTime', 'atClusterTime'])

@@ -130,10 +130,11 @@ export class Catalog {
     return [...this.#collections.values()].filter((collection) => db === undefined || collection.db === db)
   }
 
-  /** @throws 48 when it exists */
+  /** @throws 48 when it exists, 13297 when its database does with other capitals */
   create(view: WritableView, db: string, name: string, options: Document = {}): Collection {
     const ns = `${db}.${checkNamespace(db, name)}`
     if (this.find(ns)) fail(48, `Collection ${ns} already exists.`)
+    this.#checkCase(db)
     const space = this.#allocate(view)
     const idIndex = buildIndex(
       { v: 2, key: { _id: 1 }, name: '_id_', ...(options.collation && { collation: options.collation }) },
@@ -142,6 +143,16 @@ export class Catalog {
     // A new collection is empty in every older snapshot: version 0 disturbs none.
     const collection = { ns, db, name, uuid: randomUUID(), options, space, indexes: [idIndex], version: 0 }
     return this.#store(view, collection)
+  }
+
+  /** Two databases may not differ by case alone: their files would not, on some disks. */
+  #checkCase(db: string): void {
+    const other = this.list().find((one) => one.db !== db && one.db.toLowerCase() === db.toLowerCase())
+    if (other)
+      fail(
+        13297,
+        `db already exists with different case already have: [${other.db}] trying to create [${db}]`,
+      )
   }
 
   #allocate(view: WritableView): number {
@@ -187,6 +198,7 @@ export class Catalog {
   }
 
   rename(view: WritableView, collection: Collection, db: string, name: string): void {
+    this.#checkCase(db)
     this.drop(view, collection)
     this.#store(view, { ...collection, ns: `${db}.${name}`, db, name, version: ++this.#version })
   }

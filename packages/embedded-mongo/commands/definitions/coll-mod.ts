@@ -1,0 +1,91 @@
+/** Changes what an index says. */
+import { type Document, Long } from 'bson'
+import type { Index } from '../../storage/collections/indexes.ts'
+import { findIndex } from '../../storage/queries/planner.ts'
+import { fail } from '../../values/errors.ts'
+import { rounded } from '../../values/numbers.ts'
+import { isNullish, truthy } from '../../values/values.ts'
+import { type Command, target } from '../context.ts'
+import { checkEach, checkKnown, flag, number, object, text } from '../option-types.ts'
+import { checkCollectionOptions, refusedOptions, validationOptions } from './creation.ts'
+
+const parts = {
+  ...{ name: text, keyPattern: object, expireAfterSeconds: number },
+  ...{ hidden: flag, unique: flag, prepareUnique: flag },
+}
+
+export const collMod: Command = {
+  options: `index ${validationOptions} ${refusedOptions}`,
+  async run(context) {
+    const { engine, command } = context
+    checkCollectionOptions(command, 'collMod')
+    const { ns } = target(context, 'collMod')
+    engine.catalog.get(ns)
+    if (isNullish(command.index)) return { ok: 1 }
+    object(command.index, 'collMod.index')
+    const asked: Document = command.index
+    checkIndexOptions(asked)
+    let answer: Document = {}
+    await engine.changeDefinition(ns, (view, collection) => {
+      const index =
+        findIndex(collection, asked.name ?? asked.keyPattern) ??
+        fail(27, `cannot find index ${asked.name ?? JSON.stringify(asked.keyPattern)} for ns ${ns}`)
+      const expiry = expiryOf(index, asked)
+      const hiding = hidingOf(index, asked)
+      answer = { ...expiry.answer, ...hiding.answer }
+      const { hidden: _, ...kept } = index.spec
+      const changed = { ...index, spec: { ...kept, ...expiry.spec, ...hiding.spec } }
+      engine.catalog.setIndexes(
+        view,
+        collection,
+        collection.indexes.map((other) => (other === index ? changed : other)),
+      )
+    })
+    return { ...answer, ok: 1 }
+  },
+}
+
+const checkIndexOptions = (index: Document): void => {
+  checkKnown(index, 'collMod.index', Object.keys(parts))
+  checkEach(index, 'collMod.index', parts)
+  const { name, keyPattern, ...changes } = index
+  if (isNullish(name) === isNullish(keyPattern))
+    fail(72, 'An index is changed by its name or by its keyPattern')
+  if (Object.values(changes).every(isNullish)) fail(72, 'Nothing of the index is changed')
+  for (const option of ['unique', 'prepareUnique'])
+    if (!isNullish(changes[option])) fail(115, `collMod.index.${option} is not supported by this engine`)
+}
+
+/** A part of the changed specification, and what is answered about it. */
+interface Change {
+  spec: Document
+  answer: Document
+}
+
+const LONGEST = 2 ** 31 - 1
+
+const expiryOf = ({ name, spec }: Index, { expireAfterSeconds }: Document): Change => {
+  if (isNullish(expireAfterSeconds)) return { spec: {}, answer: {} }
+  const seconds = Math.min(rounded(expireAfterSeconds) || 0, LONGEST)
+  if (seconds < 0) fail(72, 'expireAfterSeconds cannot be negative')
+  if (name === '_id_' || Object.keys(spec.key).length > 1)
+    fail(72, 'Only indexes of one field, and not of _id, expire documents')
+  const before = isNullish(spec.expireAfterSeconds)
+    ? {}
+    : { expireAfterSeconds_old: Long.fromNumber(rounded(spec.expireAfterSeconds)) }
+  return {
+    spec: { expireAfterSeconds: seconds },
+    answer: { ...before, expireAfterSeconds_new: Long.fromNumber(seconds) },
+  }
+}
+
+const hidingOf = ({ name, spec }: Index, { hidden }: Document): Change => {
+  const before = truthy(spec.hidden)
+  const after = isNullish(hidden) ? before : truthy(hidden)
+  if (name === '_id_' && after) fail(2, "can't hide _id index")
+  return {
+    // MongoDB does not keep what says nothing.
+    spec: after ? { hidden: true } : {},
+    answer: before === after ? {} : { hidden_old: before, hidden_new: after },
+  }
+}

@@ -1,0 +1,139 @@
+/** Databases and collections: made, listed, renamed, dropped. */
+import { Binary, Long } from 'bson'
+import { compileFilter } from '../../language/filters/matcher.ts'
+import { checkNamespace, describe } from '../../storage/collections/catalog.ts'
+import { collationOf, completeCollation } from '../../values/collation.ts'
+import { fail } from '../../values/errors.ts'
+import { rounded } from '../../values/numbers.ts'
+import { bsonType, encode, isNullish, truthy } from '../../values/values.ts'
+import { type Command, cursorReply, target } from '../context.ts'
+import { batchSizeOf } from '../index-commands.ts'
+import { boolean, checkEach, flag, number, wrongType } from '../option-types.ts'
+import { collMod } from './coll-mod.ts'
+import { checkCollectionOptions, checkIdIndex, refusedOptions, validationOptions } from './creation.ts'
+
+const create: Command = {
+  options: `${refusedOptions} ${validationOptions} collation autoIndexId flags idIndex`,
+  async run({ engine, db, command }) {
+    checkCollectionOptions(command, 'create')
+    collationOf(command.collation)
+    checkIdIndex(command)
+    const options = isNullish(command.collation) ? {} : { collation: completeCollation(command.collation) }
+    await engine.write((view) => engine.catalog.create(view, db, command.create, options))
+    return { ok: 1 }
+  },
+}
+
+const drop: Command = {
+  options: '',
+  async run(context) {
+    const { engine } = context
+    const { ns, collection } = target(context, 'drop')
+    // Parse Server knows this answer by its sentence.
+    const nIndexesWas = (collection ?? fail(26, 'ns not found')).indexes.length
+    await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
+    return { nIndexesWas, ns, ok: 1 }
+  },
+}
+
+const dropDatabase: Command = {
+  options: '',
+  async run({ engine, db, command }) {
+    if (isNullish(command.dropDatabase))
+      fail(40414, "BSON field 'dropDatabase.dropDatabase' is missing but a required field")
+    number(command.dropDatabase, 'dropDatabase.dropDatabase')
+    if (rounded(command.dropDatabase) !== 1) fail(5255100, 'dropDatabase must be 1')
+    if (ofEveryServer.includes(db) && db !== 'config') fail(20, `Dropping the database ${db} is prohibited`)
+    for (const { ns } of engine.catalog.list(db))
+      await engine.changeDefinition(ns, (view, collection) => engine.drop(view, collection))
+    return { ok: 1 }
+  },
+}
+
+const renameCollection: Command = {
+  options: 'to dropTarget',
+  async run({ engine, command }) {
+    const { renameCollection: from, to, dropTarget } = command
+    if (typeof from !== 'string' || typeof to !== 'string')
+      return fail(14, 'renameCollection needs two namespaces')
+    checkDropTarget(dropTarget)
+    const [db, name] = splitNamespace(to)
+    if (from === to) fail(20, "Can't rename a collection to itself")
+    for (const ns of [from, to])
+      if (/^[^.]*\.system\.|^local\.oplog\../.test(ns)) fail(20, `${ns} is the system's`)
+    checkNamespace(db, name)
+    engine.catalog.get(from)
+    const existing = engine.catalog.find(to)
+    if (existing && !truthy(dropTarget)) fail(48, 'target namespace exists')
+    await engine.changeDefinition(from, (view, collection) => {
+      const target = engine.catalog.find(to)
+      if (target) {
+        engine.transactions.checkUntouched(target)
+        engine.drop(view, target)
+      }
+      engine.catalog.rename(view, collection, db, name)
+    })
+    return { ok: 1 }
+  },
+}
+
+/** The target itself, by its UUID, is not asked for here. */
+const checkDropTarget = (dropTarget: unknown): void => {
+  if (dropTarget === undefined || typeof dropTarget === 'boolean') return
+  if (bsonType(dropTarget) !== 'Binary') wrongType('renameCollection.dropTarget', 'bool')
+  const { sub_type: type, position: length } = dropTarget as Binary
+  if (type !== Binary.SUBTYPE_UUID || length !== 16) fail(207, 'dropTarget is no UUID')
+  fail(115, 'dropTarget as a UUID is not supported by this engine')
+}
+
+const splitNamespace = (ns: string): [db: string, name: string] => {
+  const dot = ns.indexOf('.')
+  return [ns.slice(0, Math.max(dot, 0)), ns.slice(dot + 1)]
+}
+
+const listCollections: Command = {
+  options: 'filter nameOnly authorizedCollections cursor',
+  async run({ engine, db, command, pace, owner }) {
+    checkEach(command, 'listCollections', { nameOnly: boolean, authorizedCollections: boolean })
+    const test = compileFilter(command.filter ?? {})
+    const described = engine.catalog.list(db).map(describe)
+    const listed = (
+      command.nameOnly ? described.map(({ name, type }) => ({ name, type })) : described
+    ).filter(test)
+    const size = batchSizeOf(command.cursor, 'listCollections')
+    return cursorReply(
+      await engine.cursors.start(
+        { ns: `${db}.$cmd.listCollections`, documents: listed.map(encode), pace, owner },
+        // It knows that there are no more.
+        size === listed.length ? size + 1 : size,
+      ),
+      'firstBatch',
+    )
+  },
+}
+
+/** Whatever is in them. */
+const ofEveryServer = ['admin', 'config', 'local']
+
+const listDatabases: Command = {
+  options: 'filter nameOnly authorizedDatabases',
+  run({ engine, command }) {
+    checkEach(command, 'listDatabases', { nameOnly: flag, authorizedDatabases: boolean })
+    const names = [...new Set([...ofEveryServer, ...engine.catalog.list().map(({ db }) => db)])].sort()
+    const test = compileFilter(command.filter ?? {})
+    if (truthy(command.nameOnly)) return { databases: names.map((name) => ({ name })).filter(test), ok: 1 }
+    // Sizes are not kept.
+    const databases = names.map((name) => ({ name, sizeOnDisk: Long.ZERO, empty: false })).filter(test)
+    return { databases, totalSize: Long.ZERO, totalSizeMb: Long.ZERO, ok: 1 }
+  },
+}
+
+export const definitions: Record<string, Command> = {
+  create,
+  drop,
+  dropDatabase,
+  renameCollection,
+  collMod,
+  listCollections,
+  listDatabases,
+}

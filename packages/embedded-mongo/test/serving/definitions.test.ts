@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { Binary, type Collection, Decimal128, type Document, Long } from 'mongodb'
+import { engineOfBlock } from '../../testing.ts'
+
+const idIndex = { key: { _id: 1 }, name: '_id_' }
+
+const changed = (index: Document): Document => ({ collMod: 'things', index: { name: 'at_1', ...index } })
+
+const collated = (collation: Document): Document => ({ create: 'new', collation })
+
+const refusals: [code: number, what: string, command: Document][] = [
+  [2, 'an unknown validation level', { create: 'new', validationLevel: 'Off' }],
+  [14, 'a validation action that is no text', { collMod: 'things', validationAction: true }],
+  [14, 'a validator that is no document', { collMod: 'things', validator: false }],
+  [115, 'a validator', { collMod: 'things', validator: { a: 1 } }],
+  [14, 'options of a storage engine that are none', { create: 'new', storageEngine: 1 }],
+  [115, 'options of a storage engine', { create: 'new', storageEngine: { wiredTiger: {} } }],
+  [115, 'a cluster of nothing', { create: 'new', clusteredIndex: null }],
+  [40414, 'a collation without a locale', collated({})],
+  [14, 'a collation with a number for a boolean', collated({ locale: 'en', normalization: 1 })],
+  [14, 'a collation with nothing for backwards', collated({ locale: 'en', backwards: null })],
+  [2, 'a collation with an unknown choice', collated({ locale: 'en', alternate: 'some' })],
+  [161, 'a collation of another version', collated({ locale: 'en', version: '58' })],
+  [40415, 'a collation with an unknown option', collated({ locale: 'en', Strength: 1 })],
+  [14, 'an _id index that is none', { create: 'new', idIndex: [idIndex] }],
+  [9, 'an _id index without a name', { create: 'new', idIndex: { key: { _id: 1 } } }],
+  [2, 'an _id index of another field', { create: 'new', idIndex: { ...idIndex, key: { x: 1 } } }],
+  [2, 'a descending _id index', { create: 'new', idIndex: { ...idIndex, key: { _id: -1 } } }],
+  [67, 'an _id index without letters in its name', { create: 'new', idIndex: { ...idIndex, name: '' } }],
+  [67, 'an _id index of an unknown version', { create: 'new', idIndex: { ...idIndex, v: 3 } }],
+  [2, 'an _id index of half a version', { create: 'new', idIndex: { ...idIndex, v: 1.5 } }],
+  [197, 'an _id index that is sparse', { create: 'new', idIndex: { ...idIndex, sparse: false } }],
+  [
+    2,
+    'an _id index in another order',
+    { create: 'new', idIndex: { ...idIndex, collation: { locale: 'en' } } },
+  ],
+  [72, 'a change of no index', { collMod: 'things', index: { hidden: true } }],
+  [72, 'a change of an index named twice', changed({ keyPattern: { at: 1 }, hidden: true })],
+  [72, 'no change of an index', changed({ hidden: null })],
+  [40415, 'an unknown change of an index', changed({ sparse: true })],
+  [14, 'a time to live that is no number', changed({ expireAfterSeconds: true })],
+  [72, 'a negative time to live', changed({ expireAfterSeconds: -1 })],
+  [72, 'a time to live of _id', { collMod: 'things', index: { name: '_id_', expireAfterSeconds: 1 } }],
+  [27, 'a change of an index that is not there', { collMod: 'things', index: { name: 'n', hidden: true } }],
+  [115, 'an index made unique afterwards', changed({ prepareUnique: true })],
+  [40414, 'dropping a database, and nothing', { dropDatabase: null }],
+  [14, 'dropping a database, and true', { dropDatabase: true }],
+  [5255100, 'dropping two databases', { dropDatabase: 2 }],
+  [40415, 'dropping with an unknown option', { drop: 'things', force: true }],
+  [72, 'a definition with a read concern', { create: 'new', readConcern: { level: 'majority' } }],
+  [72, 'a list with a write concern', { listCollections: 1, writeConcern: { w: 1 } }],
+  [14, 'names only, and 1', { listCollections: 1, nameOnly: 1 }],
+  [14, 'databases that may be seen, and 1', { listDatabases: 1, authorizedDatabases: 1 }],
+]
+
+describe('definitions', () => {
+  const engine = engineOfBlock()
+  let things: Collection
+
+  const run = (command: Document) => engine.db.command(command)
+  const asAdmin = (command: Document) => engine.client.db('admin').command(command)
+  const rename = (to: string, dropTarget?: unknown) =>
+    asAdmin({ renameCollection: things.namespace, to, ...(dropTarget === undefined ? {} : { dropTarget }) })
+
+  before(async () => {
+    things = engine.db.collection('things')
+    await things.createIndex({ at: 1 }, { expireAfterSeconds: 100 })
+  })
+
+  for (const [code, what, command] of refusals)
+    it(`${code}: ${what}`, async () => {
+      const onDatabase = command.listDatabases ? asAdmin : run
+      await assert.rejects(onDatabase(command), { code })
+      assert.deepEqual(await engine.db.listCollections({ name: 'new' }).toArray(), [])
+    })
+
+  it('of the server stay as they are', async () => {
+    await assert.rejects(asAdmin({ dropDatabase: 1 }), { code: 20 })
+    for (const to of ['test.system.js', 'local.oplog.rs']) await assert.rejects(rename(to), { code: 20 })
+  })
+
+  it('of databases do not differ by case alone', async () => {
+    await assert.rejects(engine.client.db('TEST').createCollection('new'), { code: 13297 })
+    await assert.rejects(rename('Test.things'), { code: 13297 })
+    assert.equal((await engine.db.listCollections({ name: 'things' }).toArray()).length, 1)
+  })
+
+  it('give way to others when told with a boolean', async () => {
+    for (const value of [1, 'yes', null]) await assert.rejects(rename('test.other', value), { code: 14 })
+    const uuid = (length: number) => new Binary(Buffer.alloc(length), Binary.SUBTYPE_UUID)
+    await assert.rejects(rename('test.other', uuid(15)), { code: 207 })
+    await assert.rejects(rename('test.other', uuid(16)), { code: 115 })
+  })
+
+  it('of the _id index may be written out', async () => {
+    await run({ create: 'written', idIndex: { ...idIndex, v: 2 }, validationLevel: 'off', storageEngine: {} })
+    assert.deepEqual(
+      (await engine.db.collection('written').indexes()).map(({ name }) => name),
+      ['_id_'],
+    )
+  })
+
+  it('of an index change, and say what they were', async () => {
+    const change = async (index: Document) => {
+      const { ok: _, $clusterTime: __, operationTime: ___, ...answer } = await run(changed(index))
+      return answer
+    }
+    assert.deepEqual(await change({ expireAfterSeconds: Decimal128.fromString('50.5'), hidden: true }), {
+      ...{ expireAfterSeconds_old: 100, expireAfterSeconds_new: 50 },
+      ...{ hidden_old: false, hidden_new: true },
+    })
+    const kept = (await things.indexes()).find(({ name }) => name === 'at_1')
+    assert.deepEqual([kept?.expireAfterSeconds, kept?.hidden], [50, true])
+    assert.deepEqual(await change({ hidden: 1 }), {})
+    assert.deepEqual(await change({ hidden: false, expireAfterSeconds: Number.NaN }), {
+      ...{ expireAfterSeconds_old: 50, expireAfterSeconds_new: 0 },
+      ...{ hidden_old: true, hidden_new: false },
+    })
+    assert.deepEqual(await change({ expireAfterSeconds: Long.fromString('9000000000') }), {
+      ...{ expireAfterSeconds_old: 0, expireAfterSeconds_new: 2 ** 31 - 1 },
+    })
+  })
+
+  it('are listed by what is shown of them', async () => {
+    const names = async (filter: Document) =>
+      (await engine.db.listCollections({ name: 'things', ...filter }, { nameOnly: true }).toArray()).length
+    assert.deepEqual([await names({ options: {} }), await names({ options: { $exists: false } })], [0, 1])
+    const { cursor } = await run({ listCollections: 1, filter: { name: 'things' }, cursor: { batchSize: 1 } })
+    assert.equal(Number(cursor.id), 0)
+    const tiny = Decimal128.fromString('1E-6176')
+    const { databases } = await asAdmin({ listDatabases: 1, nameOnly: tiny, filter: { sizeOnDisk: 0 } })
+    assert.deepEqual(databases, [])
+    const { totalSize } = await engine.client
+      .db('admin')
+      .command({ listDatabases: 1 }, { promoteLongs: false })
+    assert.ok(totalSize instanceof Long)
+  })
+})
