@@ -50,8 +50,8 @@ interface Pending {
 /** Writes in one transaction; each of them holds the response to a request. */
 const MOST = 100
 
-/** While one transaction is on its way to the disk, the next one is put together. */
-const AT_ONCE = 2
+/** While one transaction is on its way to the disk, and one waits to be, the next one is put together. */
+const AT_ONCE = 3
 
 /** What a write shares with others: of two transactions that touch it, one would be done in vain. */
 const keysOf = ({ write: { id, into } }: Pending): string[] => {
