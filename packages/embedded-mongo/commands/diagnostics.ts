@@ -69,19 +69,23 @@ const serverStatus: Command = {
   }),
 }
 
+const getCmdLineOpts: Command = { run: () => ({ argv: process.argv, parsed: {}, ok: 1 }) }
+
 const connectionStatus: Command = {
   run: () => ({ authInfo: { authenticatedUsers: [], authenticatedUserRoles: [] }, ok: 1 }),
 }
 
 const parameters = ({ engine }: Context): Document => ({
   featureCompatibilityVersion: { version: '7.0' },
+  enableTestCommands: false,
   ttlMonitorSleepSecs: engine.ttlSleepSeconds,
   transactionLifetimeLimitSeconds: engine.transactions.lifetimeMs / 1000,
 })
 
 const getParameter: Command = {
   run(context) {
-    const found = Object.entries(parameters(context)).filter(([name]) => name in context.command)
+    const isAll = context.command.getParameter === '*'
+    const found = Object.entries(parameters(context)).filter(([name]) => isAll || name in context.command)
     return found.length > 0 ? { ...Object.fromEntries(found), ok: 1 } : fail(72, 'no option found to get')
   },
 }
@@ -118,6 +122,7 @@ export const diagnostics: Record<string, Command> = {
   ping,
   whatsmyuri,
   buildInfo,
+  getCmdLineOpts,
   buildinfo: buildInfo,
   serverStatus,
   connectionStatus,

@@ -39,7 +39,7 @@ export interface Index {
 }
 
 const options =
-  'v key name unique sparse partialFilterExpression expireAfterSeconds collation background hidden ns'.split(
+  'v key name unique sparse partialFilterExpression expireAfterSeconds collation background dropDups hidden ns'.split(
     ' ',
   )
 
@@ -82,7 +82,7 @@ export const checkIndexSpec = (spec: Document): Document => {
   if (equal(Object.keys(key), ['_id'])) checkIdIndex(spec)
   checkTtl(spec, Object.keys(key).length, equal(Object.keys(key), ['_id']))
   collationOf(spec.collation)
-  const { v: _v, ns: _ns, background: _background, ...rest } = spec
+  const { v: _v, ns: _ns, dropDups: _dropDups, ...rest } = spec
   if (rest.collation) rest.collation = completeCollation(rest.collation)
   // MongoDB does not keep what says nothing.
   if (rest.hidden === false) delete rest.hidden
@@ -138,7 +138,7 @@ const checkPartial = (filter: unknown): void => {
     if (key === '$expr') fail(224, '$expr is not allowed in a partial index')
     if (key.startsWith('$')) {
       if (!partialOperators.includes(key)) fail(67, `Expression not supported in partial index: ${key}`)
-      for (const inner of value) checkPartial(inner)
+      if (Array.isArray(value)) value.forEach(checkPartial)
     } else if (isRegex(value)) fail(67, 'Expression not supported in partial index: $regex')
     else if (isOperators(value)) {
       for (const [operator, operand] of Object.entries(value))

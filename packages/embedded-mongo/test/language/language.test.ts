@@ -438,6 +438,14 @@ describe("the language is MongoDB's", () => {
     ]
     for (const partialFilterExpression of partial)
       await assert.rejects(things.createIndex({ b: 1 }, { partialFilterExpression }), { code: 67 })
+    for (const partialFilterExpression of [{ $and: 5 }, { $or: [5] }])
+      await assert.rejects(things.createIndex({ b: 1 }, { partialFilterExpression }), ({ code }) =>
+        [2, 67].includes(code),
+      )
+    // What older servers did by it is done by itself, or not at all.
+    await things.createIndex({ b: 1 }, { background: true, dropDups: true } as object)
+    assert.deepEqual((await things.indexes())[1], { v: 2, key: { b: 1 }, name: 'b_1', background: true })
+    await things.dropIndexes()
     for (const field of ['a..b', '.a', 'a.', '', '$a', 'a.$b'])
       await assert.rejects(things.createIndex({ [field]: 1 }), { code: 67 }, field)
     await assert.rejects(things.createIndex({ _id: 1 }, { expireAfterSeconds: 1 }), { code: 197 })

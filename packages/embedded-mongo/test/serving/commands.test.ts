@@ -25,7 +25,8 @@ describe('commands', () => {
       assert.match((await run({ buildInfo: 1 })).version, /^7\.0\.\d+$/)
     })
 
-    it('ping, serverStatus, connectionStatus', async () => {
+    it('ping, serverStatus, connectionStatus, getCmdLineOpts', async () => {
+      assert.ok((await run({ getCmdLineOpts: 1 })).argv.includes('--data'))
       assert.equal((await run({ ping: 1 })).ok, 1)
       assert.ok((await run({ serverStatus: 1 })).connections.current > 0)
       assert.deepEqual((await run({ connectionStatus: 1 })).authInfo.authenticatedUsers, [])
@@ -34,6 +35,7 @@ describe('commands', () => {
     it('getParameter gives what is known', async () => {
       const reply = await run({ getParameter: 1, featureCompatibilityVersion: 1 })
       assert.deepEqual(reply.featureCompatibilityVersion, { version: '7.0' })
+      assert.equal((await run({ getParameter: '*' })).enableTestCommands, false)
     })
   })
 
