@@ -53,7 +53,7 @@ const { values, positionals } = parseArgs({
   options: {
     help: { type: 'boolean', short: 'h' },
     items: { type: 'string', default: '1000,100000,1000000' },
-    parts: { type: 'string', default: 'charts,paths,batches,classes' },
+    parts: { type: 'string', default: 'charts,queries,paths,plan,batches' },
     data: { type: 'string' },
   },
   allowPositionals: true,

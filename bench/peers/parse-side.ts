@@ -37,9 +37,14 @@ export interface ParseSide extends Side {
   carePlanId: string
 }
 
-/** @param engineUri each side has a database of its own in it, by the side's name */
-export async function launchParseSide(name: string, script: string, engineUri: string): Promise<Side> {
-  const environment = { ...keys, ...production, ...unlimited, MONGODB_URI: databaseUri(engineUri, name) }
+/** @param engineUri each side has a database of its own in it, as a rule by the side's name */
+export async function launchParseSide(
+  name: string,
+  script: string,
+  engineUri: string,
+  database = name,
+): Promise<Side> {
+  const environment = { ...keys, ...production, ...unlimited, MONGODB_URI: databaseUri(engineUri, database) }
   const side = await startSide(name, script, environment)
   side.headers['X-Parse-Application-Id'] = keys.APPLICATION_ID
   side.headers['X-Parse-REST-API-Key'] = keys.REST_API_KEY
