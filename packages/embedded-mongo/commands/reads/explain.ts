@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Document } from 'bson'
 import { typeName } from '../../language/expressions/operators/operands.ts'
 import type { Collection } from '../../storage/collections/catalog.ts'
+import type { Index } from '../../storage/collections/indexes.ts'
 import { coveredRows, coverOf } from '../../storage/queries/covered.ts'
 import type { Plan } from '../../storage/queries/planner.ts'
 import { type Examined, find, prepare, type Query } from '../../storage/queries/query.ts'
@@ -10,7 +11,7 @@ import { fail } from '../../values/errors.ts'
 import { integer } from '../../values/numbers.ts'
 import { headOf, type Run } from '../../values/raw.ts'
 import { eachItem, type Step } from '../../values/steps.ts'
-import { isObject } from '../../values/values.ts'
+import { isObject, truthy } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
 import { VERSION } from '../diagnostics.ts'
 import { splitPipeline } from './pipeline-head.ts'
@@ -47,11 +48,19 @@ const scanStage = ({ index, reverse, branches, merged }: Plan, isCovered = false
   const direction = reverse ? 'backward' : 'forward'
   if (branches) return { stage: 'OR', inputStages: branches.map((branch) => scanStage(branch)) }
   if (!index) return { stage: 'COLLSCAN', direction }
-  const { name: indexName, multikey: isMultiKey, spec } = index
-  const scan = { stage: 'IXSCAN', keyPattern: spec.key, indexName, isMultiKey, direction }
+  const scan = { stage: 'IXSCAN', ...told(index), direction }
   const stage = isCovered ? 'PROJECTION_COVERED' : 'FETCH'
   return { stage, inputStage: merged ? { stage: 'SORT_MERGE', inputStage: scan } : scan }
 }
+
+const told = ({ name: indexName, multikey: isMultiKey, spec }: Index): Document => ({
+  keyPattern: spec.key,
+  indexName,
+  isMultiKey,
+  isUnique: truthy(spec.unique),
+  isSparse: truthy(spec.sparse),
+  isPartial: spec.partialFilterExpression !== undefined,
+})
 
 /** A count that looks at no document: what it looks at instead, and how many keys that are. */
 const countScan = (
@@ -64,9 +73,8 @@ const countScan = (
   if (!plan) return undefined
   const { index, bounds } = plan
   if (!index) return { stage: { stage: 'EOF' }, keys: 0 }
-  const { name: indexName, multikey: isMultiKey, spec } = index
   const keys = bounds.reduce((sum, { low, high }) => sum + view.count(low, high), 0)
-  return { stage: { stage: 'COUNT_SCAN', keyPattern: spec.key, indexName, isMultiKey }, keys }
+  return { stage: { stage: 'COUNT_SCAN', ...told(index) }, keys }
 }
 
 /** A value's names, without what they have: the same for all queries that differ in their constants only. */

@@ -73,6 +73,9 @@ describe('indexes', () => {
     ])
     assert.deepEqual(await plan({ a: 1, n: { $gt: 6 }, live: true }), ['p', 1])
     assert.deepEqual(await plan({ a: 1, n: 7, live: true }), ['p', 1])
+    const { winningPlan } = (await things.find({ a: 1, n: 7, live: true }).explain()).queryPlanner
+    const { isPartial, isUnique, isSparse } = winningPlan.inputStage
+    assert.deepEqual({ isPartial, isUnique, isSparse }, { isPartial: true, isUnique: false, isSparse: false })
     for (const filter of [
       { a: 1 },
       { a: 1, live: true },
