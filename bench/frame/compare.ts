@@ -90,7 +90,8 @@ async function answering(url: string): Promise<void> {
       () => true,
       () => false,
     )
-  for (let i = 0; i < 300; i++) {
+  // One that has indexes to make takes minutes.
+  for (let i = 0; i < 3000; i++) {
     if (await isUp()) return
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
