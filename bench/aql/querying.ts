@@ -119,7 +119,6 @@ async function measured(sizes: readonly Size[]): Promise<Map<string, Figures[]>>
           ehrIds.map((ehr, i) =>
             send('POST', `/med/ehr/${ehr}/composition/json`, pressureOf(i % 99, Date.now())),
           ),
-        warmUp: 500,
       },
     })),
   ])
