@@ -204,6 +204,13 @@ describe('compositions', () => {
     ]
     assert.equal(ok(one, 201).uid, ok(other, 201).uid)
   })
+
+  it('get ids that begin with the time', async () => {
+    const begun = Date.now()
+    const { compositionId } = ok(await add(142), 201)
+    const told = Number.parseInt(compositionId.replace('-', '').slice(0, 12), 16)
+    assert.ok(begun <= told && told <= Date.now(), compositionId)
+  })
 })
 
 interface Case {
