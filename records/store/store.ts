@@ -4,7 +4,7 @@ import { ServiceError } from '../../schemas/errors.ts'
 import type { Access } from './audit/trail.ts'
 import { Decisions, type Expected } from './decisions.ts'
 import { type Caller, type Permissions, permitted } from './documents/caller.ts'
-import { isDuplicate } from './documents/database.ts'
+import { isDuplicate, isDuplicateId } from './documents/database.ts'
 import { newId } from './documents/ids.ts'
 import { type ParseDocument, type ParseFormat, parseFormat, type Saved } from './documents/parse-format.ts'
 import { listName } from './reading/cursor.ts'
@@ -103,8 +103,7 @@ export class Store<S extends TObject, L extends string> {
       )
       return created as Saved<Static<S>>
     } catch (error) {
-      if (!tx && isDuplicate(error) && / index: _id_ /.test(error.message))
-        return this.get(caller, { id } as Key<Static<S>>)
+      if (!tx && isDuplicateId(error)) return this.get(caller, { id } as Key<Static<S>>)
       throw asConflict(error)
     }
   }

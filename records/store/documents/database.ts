@@ -37,6 +37,10 @@ export async function canRead(
 export const isDuplicate = (error: unknown): error is MongoServerError =>
   error instanceof MongoServerError && error.code === 11_000
 
+/** Whether it is the id that was there already. Behind the index the message has values that anybody may have sent. */
+export const isDuplicateId = (error: unknown): boolean =>
+  isDuplicate(error) && /^[^{]* index:? '?_id_\b/i.test(error.message)
+
 /**
  * Writes together or not at all, on what all reads of the work have seen. The work may run more than once, when others write the same or the primary changes,
  * but a request fails after some seconds: the driver's own loop goes on for two minutes.

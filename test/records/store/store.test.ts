@@ -72,9 +72,11 @@ describe('records/store', () => {
     })
 
     it('refuses what a unique index holds already', async () => {
-      const input = { ehrId: 'unique', text: 't', status: 'ONLY' }
-      await notes.create(subject, input, permissions)
-      await assert.rejects(notes.create(subject, input, permissions), is('Conflict'))
+      for (const ehrId of ['unique', 'a value that says index: _id_ of itself']) {
+        const input = { ehrId, text: 't', status: 'ONLY' }
+        await notes.create(subject, input, permissions)
+        await assert.rejects(notes.create(subject, input, permissions), is('Conflict'))
+      }
     })
   })
 
