@@ -48,6 +48,9 @@ export const daily =
   }
 
 const dayOf = (time: Date): number => Math.floor(time.getTime() / DAY_MS)
+/** The same to the database. */
+const dayOfField = (field: string) => ({ $floor: { $divide: [{ $toLong: field }, DAY_MS] } })
+
 const keyOf = ({ ehrId, type, day }: Omit<New, 'id'>): string => `${ehrId} ${type} ${day}`
 
 /** From now on data are stored of it. */
@@ -76,7 +79,7 @@ async function counted(
   const ids = wanted.map(({ id }) => id)
   for (const [ehrId, type, ...days] of grouped(wanted)) {
     const [first, last] = [Math.min(...days), Math.max(...days)]
-    const found = all.aggregate<{ _id: Date; count: number }>(
+    const found = all.aggregate<{ _id: number; count: number }>(
       [
         {
           $match: {
@@ -85,11 +88,11 @@ async function counted(
             _id: { $nin: ids },
           },
         },
-        { $group: { _id: { $dateTrunc: { date: '$timestamp', unit: 'day' } }, count: { $sum: 1 } } },
+        { $group: { _id: dayOfField('$timestamp'), count: { $sum: 1 } } },
       ],
       session ? { session } : {},
     )
-    for await (const { _id, count } of found) counts.set(keyOf({ ehrId, type, day: dayOf(_id) }), count)
+    for await (const { _id: day, count } of found) counts.set(keyOf({ ehrId, type, day }), count)
   }
   return counts
 }

@@ -23,7 +23,7 @@ export async function commandsOf(
     const commandName = Object.keys(command)[0] ?? ''
     const isOfWork = ofClasses.test(command[commandName]) || others.test(command[commandName])
     // The driver looks now and then how the server is, and the service whether a transaction has been abandoned.
-    const isOfNobody = commandName === 'hello' || command.aggregate === 1
+    const isOfNobody = /^(hello|ismaster)$/.test(commandName) || command.aggregate === 1
     if (isOfWork && !isOfNobody) commands.push({ ...command, commandName })
     return send.call(this, namespace, command, ...more)
   }
