@@ -10,6 +10,12 @@ export const rounds = Number(process.env.ROUNDS ?? 5)
 export const seconds = Number(process.env.SECONDS ?? 3)
 const many = 24
 
+/** None of them outlives the benchmark. */
+const children: ChildProcess[] = []
+process.once('exit', () => {
+  for (const child of children) child.kill()
+})
+
 /** What is asked of a side, and by how many at once. */
 export interface Workload<S> {
   requests(side: S): Request[]
@@ -49,7 +55,7 @@ export async function startSide(name: string, script: string, env: NodeJS.Proces
     env: { ...process.env, ...env, PORT: String(port), LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   })
-  process.once('exit', () => child.kill())
+  children.push(child)
   const url = `http://127.0.0.1:${port}`
   await answering(url)
   return { name, url, child, headers: { 'Content-Type': 'application/json' } }

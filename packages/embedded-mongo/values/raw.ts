@@ -117,6 +117,7 @@ const MOST_OF_HEAD = 12
 const LARGE = 2 ** 16
 const LARGEST_SPARE = 2 ** 21
 const MOST_SPARES = 4
+/** The smallest first. */
 const spares: Buffer[] = []
 
 const allocate = (size: number): Buffer => {
@@ -127,9 +128,10 @@ const allocate = (size: number): Buffer => {
 
 /** Gives back what nobody reads any more, and nobody else has a part of. */
 export const reuse = ({ buffer }: Buffer): void => {
-  const { byteLength } = buffer
-  if (byteLength < LARGE || byteLength > LARGEST_SPARE || spares.length === MOST_SPARES) return
+  if (buffer.byteLength < LARGE || buffer.byteLength > LARGEST_SPARE) return
   spares.push(Buffer.from(buffer))
+  spares.sort((a, b) => a.length - b.length)
+  if (spares.length > MOST_SPARES) spares.shift()
 }
 
 /** The next number, its last digit first: to divide each takes longer than to count. */
