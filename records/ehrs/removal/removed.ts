@@ -116,12 +116,13 @@ async function eachStep(
     db,
     one,
   }: Pick<Steps, 'db'> & { one(work: (tx: Pick<Transaction, 'session'>) => Promise<unknown>): Promise<void> },
-  which: Which,
+  { ehrId, ...still }: Which,
   change: typeof mark,
 ): Promise<void> {
+  // Without the EHR: led by its index, each step would look at all that the EHR has.
   for (const name of contents.Ehr)
-    for await (const ids of idsInSteps(db, name, which))
-      await one(({ session }) => change(db, name, { ...which, _id: { $in: ids } }, session))
+    for await (const ids of idsInSteps(db, name, { ehrId, ...still }))
+      await one(({ session }) => change(db, name, { ...still, _id: { $in: ids } }, session))
 }
 
 /**
