@@ -10,12 +10,12 @@ import type { Request } from 'autocannon'
 import { MongoClient } from 'mongodb'
 import { setRole } from '../../records/ehrs/rights/roles.ts'
 import {
+  byPathFamily,
   compare,
   databaseUri,
   type Figures,
   type Side,
   send,
-  signIn,
   stopSide,
   verdict,
 } from '../frame/compare.ts'
@@ -79,16 +79,8 @@ interface Size {
   service: Side
 }
 
-/** Who logs in to that service asks its path family. */
-async function asking(
-  { service, ...size }: Size,
-  who: typeof account,
-): Promise<Side & Omit<Size, 'service'>> {
-  const headers = { 'Content-Type': 'application/json' }
-  const side = { ...service, ...size, headers, name: String(size.items) }
-  await signIn(side, '/auth/login/password', who)
-  return side
-}
+const asking = ({ service, ...size }: Size, who: typeof account): Promise<Side & Omit<Size, 'service'>> =>
+  byPathFamily({ ...service, ...size, name: String(size.items) }, who)
 
 async function started(directory: string, items: number): Promise<Size> {
   const ehrIds = await loaded(directory, items)

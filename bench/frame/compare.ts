@@ -38,6 +38,8 @@ export interface Figures {
   processor: number
 }
 
+const JSON_ALONE = { 'Content-Type': 'application/json' }
+
 /** One of the services that are compared: a process of its own. */
 export interface Side {
   name: string
@@ -58,7 +60,7 @@ export async function startSide(name: string, script: string, env: NodeJS.Proces
   children.push(child)
   const url = `http://127.0.0.1:${port}`
   await answering(url)
-  return { name, url, child, headers: { 'Content-Type': 'application/json' } }
+  return { name, url, child, headers: { ...JSON_ALONE } }
 }
 
 /** The database of a side, by the side's name. */
@@ -73,6 +75,16 @@ export async function signIn(
 ): Promise<void> {
   const { authToken = '' } = await post(side, path, { email, password })
   side.headers.Authorization = `Bearer ${authToken}`
+}
+
+/** Our service as who logs in to its path family asks it: without the keys of an application. */
+export async function byPathFamily<S extends Side>(
+  side: S,
+  who: { email: string; password: string },
+): Promise<S> {
+  const person = { ...side, headers: { ...JSON_ALONE } }
+  await signIn(person, '/auth/login/password', who)
+  return person
 }
 
 export async function stopSide({ child }: Side): Promise<void> {

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Request } from 'autocannon'
 import {
+  byPathFamily,
   compare,
   type Figures,
   get,
@@ -83,6 +84,10 @@ const byPath = (side: Side, base: string, patient: Patient): MeasuringSide => ({
   list: [get(`${base}/${patient.ehrId}/procedure/bloodpressure?${listed}`)],
 })
 
+/** Logged in anew: a token lives for a quarter of an hour. */
+const oursByPath = async ({ ours, patients }: { ours: Side; patients: { ours: Patient } }) =>
+  byPath(await byPathFamily(ours, account), '/ehr', patients.ours)
+
 /** What an SDK's client asks first. */
 const questions = ({ ehrId, carePlanId }: Patient): Record<string, Request> => {
   const since = { timestamp: { $gte: { __type: 'Date', iso: '2025-01-01T00:00:00.000Z' } } }
@@ -131,9 +136,7 @@ async function classQueries(all: readonly Started[]): Promise<Table> {
 
 /** The path family beside the handler. */
 async function pathFamily(all: readonly Started[]): Promise<Table> {
-  const ours = await Promise.all(
-    all.map(async (one) => byPath(await browser(one), '/ehr', one.patients.ours)),
-  )
+  const ours = await Promise.all(all.map(oursByPath))
   const others = all.map(({ express, patients }) =>
     byPath(express, `/med/${patients.express.userId}`, patients.express),
   )
@@ -166,9 +169,7 @@ async function batches(all: readonly Started[]): Promise<Table> {
     const setupRequest = (request: Request) => ({ ...request, body: JSON.stringify(batch(carePlanId)) })
     return [{ ...send('POST', `/ehr/${ehrId}/procedure/batch`, {}), setupRequest, onResponse }]
   }
-  const ours = await Promise.all(
-    all.map(async (one) => byPath(await browser(one), '/ehr', one.patients.ours)),
-  )
+  const ours = await Promise.all(all.map(oursByPath))
   return inTurn(ours, [], { batches: { requests, connections: 4, warmUp: 8, each: 20 } })
 }
 
@@ -183,7 +184,7 @@ async function charts(directory: string): Promise<Table> {
   const workloads = Object.entries(paths).map(
     ([name, one]) => [name, { requests: () => [get(one)], connections: 1, warmUp: 100 }] as const,
   )
-  const side = byPath(await browser({ ours }), '/ehr', patients.ours)
+  const side = await oursByPath({ ours, patients })
   const table = await inTurn([side], [], Object.fromEntries(workloads))
   await stopSide(ours)
   await engine.stop()
@@ -203,13 +204,6 @@ interface Started {
   parse: Side
   patients: Awaited<ReturnType<typeof loaded<SideName>>>
   stop(): Promise<void>
-}
-
-/** Who asks by the path family shows no key of an application; they are logged in for a quarter of an hour. */
-async function browser({ ours }: { ours: Side }): Promise<Side> {
-  const side: Side = { ...ours, headers: { 'Content-Type': 'application/json' } }
-  await signIn(side, '/auth/login/password', account)
-  return side
 }
 
 async function start(directory: string, items: number): Promise<Started> {

@@ -11,6 +11,7 @@ import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import type { Request } from 'autocannon'
 import { MongoClient } from 'mongodb'
 import {
+  byPathFamily,
   compare,
   type Figures,
   get,
@@ -48,9 +49,7 @@ const text = 'Do the new tablets go with the old ones?'
 
 async function ours(engineUri: string): Promise<TalkingSide & { carePlanId: string }> {
   const side = await startParseSide('ours', '../server/main.js', engineUri)
-  await signIn(side, '/auth/login/password', account)
-  const { Authorization = '' } = side.headers
-  const byPath = { ...side, headers: { 'Content-Type': 'application/json', Authorization } }
+  const byPath = await byPathFamily(side, account)
   const { carePlanId } = await inOwnEhr(byPath, side.ehrId)
   const chat = `/chat/careplan/${carePlanId}`
   const { id } = await post(byPath, chat, { title: 'Tablets', text })

@@ -42,8 +42,9 @@ export const isDuplicateId = (error: unknown): boolean =>
   isDuplicate(error) && /^[^{]* index:? '?_id_\b/i.test(error.message)
 
 /**
- * Writes together or not at all, on what all reads of the work have seen. The work may run more than once, when others write the same or the primary changes,
- * but a request fails after some seconds: the driver's own loop goes on for two minutes.
+ * Writes together or not at all, on what all reads of the work have seen. The work may run more than once, when others
+ * write the same or the primary changes, but a request fails after some seconds: the driver's own loop goes on for two
+ * minutes.
  * @param repeated whether it is tried again
  * @throws MongoError, marked as UnknownTransactionCommitResult when it may have been written all the same
  */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import type { Context } from 'mocha'
-import { newPatient, type Patient } from '../../../../harness/care/patients.ts'
+import { newPatient } from '../../../../harness/care/patients.ts'
 import { ok } from '../../../../harness/clients/path-client.ts'
 import { corpus } from '../../../../harness/corpus.ts'
 import { corpusBytes, sendXml } from '../../../../harness/openehr.ts'
@@ -22,7 +22,7 @@ export class Served implements Store {
   }
 
   static async empty(test: Context, modeller: Person): Promise<Served> {
-    const patient: Patient = await newPatient()
+    const patient = await newPatient()
     ok(await patient.call('DELETE', `/med/ehr/${patient.ehrId}`), 204)
     return new Served(test, patient, modeller)
   }
@@ -45,7 +45,7 @@ export class Served implements Store {
 
   async #addEhr({ as = '', status: file = USUAL_STATUS }: Step): Promise<void> {
     // biome-ignore lint/suspicious/noExplicitAny: a test changes it
-    const status = structuredClone(corpus<any>(this.#test, `openehr/aql/data/ehrs/${file}`))
+    const status = corpus<any>(this.#test, `openehr/aql/data/ehrs/${file}`)
     const { id, namespace } = status.subject.external_ref
     id.value = randomUUID()
     const { id: ehrId } = ok(await this.#person.call('POST', '/med/ehr', { status }), 201)
@@ -55,7 +55,7 @@ export class Served implements Store {
 
   async #addComposition({ as = '', file, ehr = '' }: Step): Promise<void> {
     const path = `openehr/aql/data/compositions/${file}`
-    const composition = structuredClone(corpus<{ uid?: { value: string } }>(this.#test, path))
+    const composition = corpus<{ uid?: { value: string } }>(this.#test, path)
     if (composition.uid) {
       const [own] = composition.uid.value.split('::') as [string]
       // Another suite has committed it; the order of ids stays.
