@@ -8,7 +8,8 @@ import type { WritableView } from '../storage/disk/overlay.ts'
 import { findIndex } from '../storage/queries/planner.ts'
 import { fail } from '../values/errors.ts'
 import { integer } from '../values/numbers.ts'
-import { encode, isNullish, isNumeric, isObject, truthy } from '../values/values.ts'
+import { checkEach, checkKnown, flag, wrongType } from '../values/options/option-types.ts'
+import { encode, isNullish, isObject, truthy } from '../values/values.ts'
 import { type Command, type Context, cursorReply, target } from './context.ts'
 
 const createIndexes: Command = {
@@ -103,11 +104,7 @@ const listIndexes: Command = {
   async run(context) {
     const { engine, pace, command, owner } = context
     const { ns } = target(context, 'listIndexes')
-    for (const option of ['includeBuildUUIDs', 'includeIndexBuildInfo']) {
-      const wanted = command[option]
-      if (!isNullish(wanted) && typeof wanted !== 'boolean' && !isNumeric(wanted))
-        fail(14, `BSON field 'listIndexes.${option}' is the wrong type, expected type 'bool'`)
-    }
+    checkEach(command, 'listIndexes', { includeBuildUUIDs: flag, includeIndexBuildInfo: flag })
     if (truthy(command.includeIndexBuildInfo))
       fail(115, 'includeIndexBuildInfo is not supported by this engine')
     const size = batchSizeOf(command.cursor, 'listIndexes')
@@ -134,10 +131,8 @@ const dropIndexes: Command = {
 /** What a list's `cursor` says of the first batch. */
 export const batchSizeOf = (cursor: unknown, name: string, otherwise = 1e6): number => {
   if (isNullish(cursor)) return otherwise
-  if (!isObject(cursor))
-    return fail(14, `BSON field '${name}.cursor' is the wrong type, expected type 'object'`)
-  for (const key of Object.keys(cursor))
-    if (key !== 'batchSize') fail(40415, `BSON field '${name}.cursor.${key}' is an unknown field.`)
+  if (!isObject(cursor)) return wrongType(`${name}.cursor`, 'object')
+  checkKnown(cursor, `${name}.cursor`, ['batchSize'])
   return integer(cursor.batchSize, `${name}.cursor.batchSize`, otherwise)
 }
 

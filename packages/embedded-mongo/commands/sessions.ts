@@ -4,6 +4,7 @@ import { type Binary, type Document, UUID } from 'bson'
 import type { WriteId } from '../storage/last-writes.ts'
 import { fail } from '../values/errors.ts'
 import { toBigInt } from '../values/numbers.ts'
+import { checkKnown, text, wrongType } from '../values/options/option-types.ts'
 import { bsonType, isNullish, isNumeric, isObject } from '../values/values.ts'
 import type { Command, Context } from './context.ts'
 
@@ -12,13 +13,11 @@ const parts = ['id', 'uid', 'txnNumber', 'txnUUID', 'stmtId']
 
 /** A session's id as text. @throws 14, 40414, 40415, 207 for what is none */
 export const sessionId = (given: unknown, name: string): string => {
-  if (!isObject(given)) return fail(14, `BSON field '${name}' is the wrong type, expected type 'object'`)
-  for (const key of Object.keys(given))
-    if (!parts.includes(key)) fail(40415, `BSON field '${name}.${key}' is an unknown field.`)
+  if (!isObject(given)) return wrongType(name, 'object')
+  checkKnown(given, name, parts)
   const { id } = given
   if (isNullish(id)) return fail(40414, `BSON field '${name}.id' is missing but a required field`)
-  if (bsonType(id) !== 'Binary' || (id as Binary).sub_type !== 4)
-    return fail(14, `BSON field '${name}.id' is the wrong type, expected type 'binData' of a UUID`)
+  if (bsonType(id) !== 'Binary' || (id as Binary).sub_type !== 4) return wrongType(`${name}.id`, 'binData')
   if ((id as Binary).length() !== 16) fail(207, 'uuid must be a 16-byte binary field with UUID (4) subtype')
   return Buffer.from((id as Binary).value()).toString('hex')
 }
@@ -71,9 +70,7 @@ const startSession: Command = {
 const listOf = ({ command }: Context, name: string): unknown[] => {
   const list = command[name]
   if (isNullish(list)) return fail(40414, `BSON field '${name}' is missing but a required field`)
-  return Array.isArray(list)
-    ? list.filter((entry) => !isNullish(entry))
-    : fail(14, `BSON field '${name}' is the wrong type, expected type 'array'`)
+  return Array.isArray(list) ? list.filter((entry) => !isNullish(entry)) : wrongType(name, 'array')
 }
 
 /** Ends sessions, with their transactions and cursors. */
@@ -103,12 +100,10 @@ const killAllSessions: Command = {
 
 const checkUser = (given: unknown): void => {
   const user: Document = isObject(given) ? given : fail(14, "BSON field 'killAllSessions' takes users")
-  for (const key of Object.keys(user))
-    if (key !== 'user' && key !== 'db') fail(40415, `BSON field 'user.${key}' is an unknown field.`)
+  checkKnown(user, 'user', ['user', 'db'])
   for (const key of ['user', 'db']) {
     if (isNullish(user[key])) fail(40414, `BSON field 'user.${key}' is missing but a required field`)
-    if (typeof user[key] !== 'string')
-      fail(14, `BSON field 'user.${key}' is the wrong type, expected type 'string'`)
+    text(user[key], `user.${key}`)
   }
 }
 

@@ -177,8 +177,7 @@ export class Transactions {
 
   #claim(transaction: Transaction, statement: Overlay): Buffer[] {
     const fresh: Buffer[] = []
-    for (const { key } of statement.changes(this.#unclaimed)) {
-      const name = key.toString('latin1')
+    for (const [name, { key }] of statement.changes(this.#unclaimed)) {
       const holder = this.#claims.get(name)
       if (holder === transaction) continue
       if (holder) throw conflict()
@@ -201,7 +200,7 @@ export class Transactions {
     transaction.state = 'committing'
     try {
       await this.#storage.write((latest) => {
-        for (const { key, value } of view.changes(isOfData)) {
+        for (const [, { key, value }] of view.changes(isOfData)) {
           if (!value) latest.remove(key)
           else
             latest.put(

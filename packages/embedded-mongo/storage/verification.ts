@@ -2,7 +2,7 @@
 import { decode } from '../values/values.ts'
 import { type Catalog, type Collection, inSpace, spaceBounds } from './collections/catalog.ts'
 import type { Index } from './collections/indexes.ts'
-import { countRecords, discardedSpaces, indexEntries, scanRecords } from './collections/records.ts'
+import { countRecords, discardedSpaces, scanRecords, storedEntries } from './collections/records.ts'
 import { isTallied, TallyCheck } from './collections/tallies.ts'
 import type { View } from './disk/overlay.ts'
 
@@ -49,7 +49,7 @@ export const verifyAll = (view: View, catalog: Catalog): void => {
         throw new Error(`a record of ${collection.ns} is cut`)
       const document = decode(bytes)
       for (const tallies of tallied) tallies.add(document)
-      for (const { index, key, value } of indexEntries(indexes, id, document)) {
+      for (const { index, key, value } of storedEntries(indexes, id, document)) {
         if (!view.get(key)?.equals(value))
           throw new Error(`the index ${index.name} of ${collection.ns} lacks a document`)
         entries.set(index, (entries.get(index) ?? 0) + 1)

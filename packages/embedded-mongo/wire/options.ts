@@ -1,5 +1,7 @@
 /** The types of the options that several commands have, and the concerns of all of them. */
 import type { Document, Timestamp } from 'bson'
+import { codeName, fail } from '../values/errors.ts'
+import { rounded } from '../values/numbers.ts'
 import {
   boolean,
   type Check,
@@ -9,9 +11,7 @@ import {
   object,
   text,
   wrongType,
-} from '../commands/option-types.ts'
-import { codeName, fail } from '../values/errors.ts'
-import { rounded } from '../values/numbers.ts'
+} from '../values/options/option-types.ts'
 import { bsonType, isNullish, isNumeric, isObject, toNumber } from '../values/values.ts'
 
 const LARGEST = 2 ** 31 - 1

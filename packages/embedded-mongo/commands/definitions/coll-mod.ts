@@ -4,9 +4,9 @@ import type { Index } from '../../storage/collections/indexes.ts'
 import { findIndex } from '../../storage/queries/planner.ts'
 import { fail } from '../../values/errors.ts'
 import { rounded } from '../../values/numbers.ts'
+import { checkEach, checkKnown, flag, number, object, text } from '../../values/options/option-types.ts'
 import { isNullish, truthy } from '../../values/values.ts'
 import { type Command, target } from '../context.ts'
-import { checkEach, checkKnown, flag, number, object, text } from '../option-types.ts'
 import { checkCollectionOptions, refusedOptions, validationOptions } from './creation.ts'
 
 const parts = {

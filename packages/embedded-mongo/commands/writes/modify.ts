@@ -16,9 +16,9 @@ import {
 } from '../../storage/collections/records.ts'
 import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Query } from '../../storage/queries/query.ts'
-import { collationOf } from '../../values/collation.ts'
 import type { Collation } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
+import { collationOf } from '../../values/options/collation.ts'
 import { checkFields } from '../../values/raw.ts'
 import { bsonType, checkSize, clone, encode, isNullish, isObject, isTooDeep } from '../../values/values.ts'
 import type { Context } from '../context.ts'
@@ -89,9 +89,8 @@ interface Update {
 }
 
 /** @throws 9 for what an update of its form cannot have */
-const checkForm = ({ update, multi, query, arrayFilters }: Update): void => {
+const checkForm = ({ update, multi, arrayFilters }: Update): void => {
   if (multi && !isModifiers(update)) fail(9, 'multi update is not supported for replacement-style update')
-  if (multi && !isNullish(query.sort)) fail(9, 'sort is not supported for multi updates')
   if (Array.isArray(update) && !isNullish(arrayFilters))
     fail(9, 'arrayFilters may not be specified for pipeline-style updates')
 }

@@ -5,7 +5,8 @@ import type { WritableView } from '../../storage/disk/overlay.ts'
 import type { Changed } from '../../storage/last-writes.ts'
 import type { Query } from '../../storage/queries/query.ts'
 import { fail } from '../../values/errors.ts'
-import { decode, isNullish, isObject, toNumber, truthy } from '../../values/values.ts'
+import { boolean, checkEach, checkKnown, object } from '../../values/options/option-types.ts'
+import { decode, isNullish, toNumber, truthy } from '../../values/values.ts'
 import { type Command, type Context, target } from '../context.ts'
 import { findAndModify } from './find-and-modify.ts'
 import { checkUpdate, removeStatement, store, updateStatement } from './modify.ts'
@@ -70,10 +71,9 @@ const runStatements = (
 }
 
 const statementQuery = ({ command, pace }: Context, statement: Document, single: boolean): Query => {
-  if (!isObject(statement.q)) return fail(14, "BSON field 'q' is the wrong type, expected type 'object'")
+  object(statement.q, 'q')
   return {
     filter: statement.q,
-    sort: statement.sort,
     collation: statement.collation,
     hint: statement.hint,
     variables: isNullish(statement.c) ? command.let : { ...command.let, ...statement.c },
@@ -82,7 +82,7 @@ const statementQuery = ({ command, pace }: Context, statement: Document, single:
   }
 }
 
-const updateOptions = ['q', 'u', 'c', 'multi', 'upsert', 'arrayFilters', 'collation', 'hint', 'sort']
+const updateOptions = ['q', 'u', 'c', 'multi', 'upsert', 'arrayFilters', 'collation', 'hint']
 
 const update: Command = {
   transactional: true,
@@ -90,10 +90,10 @@ const update: Command = {
   async run(context) {
     const { command } = context
     const updates = statementsOf(command, 'updates')
+    checkStatements(updates, updateOptions, 'update.updates')
     const { collection: known } = target(context, 'update')
     if (!known && updates.some(({ upsert }) => truthy(upsert))) await context.ensure(command.update)
     const outcomes = await runStatements(context, updates, (statement) => {
-      checkStatement(statement, updateOptions, 'update.updates')
       if (!isNullish(statement.c) && !Array.isArray(statement.u))
         fail(51198, 'Constant values may only be specified for pipeline updates')
       const multi = truthy(statement.multi)
@@ -123,12 +123,14 @@ const update: Command = {
   },
 }
 
-const checkStatement = (statement: Document, options: string[], name: string): void => {
-  for (const option of Object.keys(statement))
-    if (!options.includes(option)) fail(40415, `BSON field '${name}.${option}' is an unknown field.`)
-  for (const option of ['multi', 'upsert'])
-    if (!isNullish(statement[option]) && typeof statement[option] !== 'boolean')
-      fail(14, `BSON field '${name}.${option}' is the wrong type, expected type 'bool'`)
+const flags = { multi: boolean, upsert: boolean }
+
+/** One that is none makes the command none: nothing of it is done. @throws 14, 40415 */
+const checkStatements = (statements: Document[], options: string[], name: string): void => {
+  for (const statement of statements) {
+    checkKnown(statement, name, options)
+    checkEach(statement, name, flags)
+  }
 }
 
 const deleteCommand: Command = {
@@ -136,9 +138,9 @@ const deleteCommand: Command = {
   options: 'deletes ordered let',
   async run(context) {
     const deletes = statementsOf(context.command, 'deletes')
+    checkStatements(deletes, ['q', 'limit', 'collation', 'hint'], 'delete.deletes')
     target(context, 'delete')
     const outcomes = await runStatements(context, deletes, (statement) => {
-      checkStatement(statement, ['q', 'limit', 'collation', 'hint'], 'delete.deletes')
       const limit = toNumber(statement.limit)
       if (limit !== 0 && limit !== 1)
         fail(9, `The limit field in delete objects must be 0 or 1. Got ${limit}`)

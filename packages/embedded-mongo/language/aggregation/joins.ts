@@ -2,6 +2,7 @@
 import type { Document } from 'bson'
 import { identity } from '../../values/compare.ts'
 import { fail } from '../../values/errors.ts'
+import { checkKnown } from '../../values/options/option-types.ts'
 import { PAUSE, type Step } from '../../values/steps.ts'
 import { isNullish, isObject, lookup as valuesAt } from '../../values/values.ts'
 import { compilerFor } from '../expressions/compile.ts'
@@ -29,8 +30,7 @@ const options = ['from', 'localField', 'foreignField', 'as', 'let', 'pipeline']
 const lookupOptions = (body: unknown): Document => {
   if (!isObject(body))
     return fail(9, `the $lookup stage specification must be an object, but found ${typeof body}`)
-  for (const key of Object.keys(body))
-    if (!options.includes(key)) fail(40415, `BSON field '$lookup.${key}' is an unknown field.`)
+  checkKnown(body, '$lookup', options)
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => !isNullish(value)))
   for (const key of ['as', 'localField', 'foreignField'])
     if (key in given && typeof given[key] !== 'string') fail(14, `$lookup argument '${key}' must be a string`)
@@ -159,9 +159,7 @@ export const unionWith = (body: unknown, environment: Environment, run: RunPipel
       : isObject(body)
         ? body
         : fail(9, 'the $unionWith stage specification must be an object or string')
-  for (const key of Object.keys(given))
-    if (key !== 'coll' && key !== 'pipeline')
-      fail(40415, `BSON field '$unionWith.${key}' is an unknown field.`)
+  checkKnown(given, '$unionWith', ['coll', 'pipeline'])
   if (given.coll === undefined) fail(115, '$unionWith without a collection is not supported by this engine')
   const others = foreignOf(given.coll, environment, '$unionWith')
   const pipeline: Document[] = given.pipeline ?? []

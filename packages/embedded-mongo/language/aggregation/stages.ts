@@ -3,6 +3,7 @@ import type { Document } from 'bson'
 import { Int32, Long } from 'bson'
 import { fail } from '../../values/errors.ts'
 import { rounded, wholeNumber } from '../../values/numbers.ts'
+import { checkKnown } from '../../values/options/option-types.ts'
 import { PAUSE, sortInSteps } from '../../values/steps.ts'
 import { fields, get, isNullish, isNumeric, isObject, put, toNumber } from '../../values/values.ts'
 import { compileExpression } from '../expressions/compile.ts'
@@ -135,8 +136,7 @@ const sortByCount: MakeStage = (body, environment) => {
 
 const replaceRoot: MakeStage = (body, environment) => {
   if (!isObject(body)) return fail(40229, 'expected an object as specification for $replaceRoot stage')
-  for (const key of Object.keys(body))
-    if (key !== 'newRoot') fail(40415, `BSON field '$replaceRoot.${key}' is an unknown field.`)
+  checkKnown(body, '$replaceRoot', ['newRoot'])
   if (!('newRoot' in body)) fail(40414, "BSON field '$replaceRoot.newRoot' is missing but a required field")
   return replaceWith(body.newRoot, environment)
 }

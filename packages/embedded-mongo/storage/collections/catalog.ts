@@ -171,9 +171,7 @@ export class Catalog {
   newIndexes(collection: Collection, specs: Document[]): Document[] {
     const known = [...collection.indexes]
     const { collation } = collection.options
-    const checked = specs.map((spec) =>
-      checkIndexSpec('collation' in spec || !collation ? spec : { ...spec, collation }),
-    )
+    const checked = specs.map((spec) => checkIndexSpec(spec, collation))
     const fresh = checked.filter((spec) => {
       if (alreadyExists(known, spec)) return false
       known.push(buildIndex(spec, 0))

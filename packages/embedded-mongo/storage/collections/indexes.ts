@@ -2,11 +2,13 @@
 import { type Document, Int32 } from 'bson'
 import { isRegex } from '../../language/expressions/regex.ts'
 import { compileFilter, isOperators, type Predicate } from '../../language/filters/matcher.ts'
-import { collationOf, completeCollation } from '../../values/collation.ts'
 import { type Collation, equal } from '../../values/compare.ts'
 import { CommandError, fail } from '../../values/errors.ts'
+import { collationOf, completeCollation } from '../../values/options/collation.ts'
+import { boolean, type Check, flag, object } from '../../values/options/option-types.ts'
 import { get, isIndex, isNullish, isNumeric, isObject, toNumber, truthy } from '../../values/values.ts'
-import { type EncodedKey, encodeEntry } from './key-codec.ts'
+import { encodeEntries, encodeEntry } from './key-codec.ts'
+import { isKept } from './key-reader.ts'
 
 export interface Index {
   /** As listIndexes shows it. */
@@ -49,8 +51,12 @@ const unsupported =
     ' ',
   )
 
-/** Checks a specification from createIndexes and completes it. @throws 67, 197, 2 */
-export const checkIndexSpec = (spec: Document): Document => {
+/**
+ * Checks a specification from createIndexes and completes it.
+ * @param collation of the collection @throws 2, 9, 14, 67, 197
+ */
+export const checkIndexSpec = (given: Document, collation: Document | undefined): Document => {
+  const spec = 'collation' in given || !collation ? given : { ...given, collation }
   const { key } = spec
   if (key === undefined) return fail(9, "The 'key' field is a required property of an index specification")
   if (!isObject(key)) return fail(14, "The field 'key' must be an object")
@@ -65,56 +71,66 @@ export const checkIndexSpec = (spec: Document): Document => {
       fail(197, `The field '${option}' is not valid for an index specification. Specification: ${spec.name}`)
   }
   checkName(spec)
+  checkVersion(spec)
   if (spec.sparse && spec.partialFilterExpression)
     fail(67, 'cannot mix "partialFilterExpression" and "sparse" options')
-  for (const option of ['partialFilterExpression', 'collation'])
-    if (option in spec && !isObject(spec[option])) fail(14, `The field '${option}' must be an object`)
+  for (const [option, check] of Object.entries(types))
+    if (option in spec) check(spec[option], `createIndexes.indexes.${option}`)
   if (spec.partialFilterExpression) checkPartial(spec.partialFilterExpression)
-  for (const option of ['unique', 'sparse', 'hidden', 'background'])
-    if (
-      option in spec &&
-      typeof spec[option] !== 'boolean' &&
-      (option === 'hidden' || !isNumeric(spec[option]))
-    )
-      fail(14, `The field '${option}' has value of the wrong type, not convertible to bool`)
   if (spec.collation && Object.keys(spec.collation).length === 0)
     fail(2, 'the collation of an index is not empty')
-  if (equal(Object.keys(key), ['_id'])) checkIdIndex(spec)
-  checkTtl(spec, Object.keys(key).length, equal(Object.keys(key), ['_id']))
-  collationOf(spec.collation)
+  const ofIndex = collationOf(spec.collation)
+  if (isIdKey(key)) {
+    checkIdIndex(spec)
+    if (ofIndex !== collationOf(collation)) fail(67, 'The _id index has the collation of its collection')
+    return { v: 2, key, name: '_id_' }
+  }
+  checkTtl(spec, length)
   const { v: _v, ns: _ns, dropDups: _dropDups, ...rest } = spec
   if (rest.collation) rest.collation = completeCollation(rest.collation)
   // MongoDB does not keep what says nothing.
   if (rest.hidden === false) delete rest.hidden
   if (!isNullish(rest.expireAfterSeconds))
     rest.expireAfterSeconds = new Int32(Math.trunc(toNumber(rest.expireAfterSeconds)))
-  if (equal(Object.keys(key), ['_id'])) return { v: 2, key, name: '_id_' }
   return { v: 2, ...rest }
 }
 
 const MOST_COMPONENTS = 32
 
+const types: Readonly<Record<string, Check>> = {
+  ...{ partialFilterExpression: object, collation: object },
+  ...{ unique: flag, sparse: flag, background: flag, hidden: boolean },
+}
+
 /** @throws 9, 14, 67, 2 */
-const checkName = ({ name, key }: Document): void => {
+export const checkName = ({ name, key }: Document): void => {
   if (name === undefined) fail(9, "The 'name' field is a required property of an index specification")
   if (typeof name !== 'string') fail(14, "The field 'name' must be a string")
   if (name === '') fail(67, 'The index name must be a non-empty string')
-  const isId = equal(Object.keys(key), ['_id'])
-  if (name === '_id_' && !isId) fail(2, 'The index name _id_ is reserved for the _id index')
-  if (isId && toNumber(key._id) < 0) fail(2, 'The _id index is ascending')
+  if (name === '_id_' && !isIdKey(key)) fail(2, 'The index name _id_ is reserved for the _id index')
 }
 
-const idOptions = ['v', 'key', 'name', 'ns', 'collation', 'expireAfterSeconds', 'background']
+/** @throws 2, 14, 67 */
+export const checkVersion = ({ v }: Document): void => {
+  if (v === undefined) return
+  if (!isNumeric(v)) fail(14, "The field 'v' must be a number")
+  const version = toNumber(v)
+  if (!Number.isInteger(version)) fail(2, 'Index version must be an integer')
+  if (version !== 1 && version !== 2) fail(67, `Invalid index specification version ${version}`)
+}
 
-/** @throws 197 for what the index on _id cannot be */
-const checkIdIndex = (spec: Document): void => {
+/** Another number than one makes an index like others. */
+const isIdKey = (key: Document): boolean =>
+  equal(Object.keys(key), ['_id']) && isNumeric(key._id) && Math.abs(Math.trunc(toNumber(key._id))) === 1
+
+const idOptions = ['v', 'key', 'name', 'ns', 'collation']
+
+/** The index on _id is as it is; it may be written out. @throws 2, 197 */
+export const checkIdIndex = (spec: Document): void => {
   for (const option of Object.keys(spec))
-    if (
-      !idOptions.includes(option) &&
-      !(option === 'unique' && truthy(spec.unique)) &&
-      !(option === 'sparse')
-    )
+    if (!idOptions.includes(option))
       fail(197, `The field '${option}' is not valid for an _id index specification`)
+  if (!isIdKey(spec.key) || toNumber(spec.key._id) !== 1) fail(2, 'The _id index has the key {_id: 1}')
 }
 
 const partialOperators = [
@@ -149,11 +165,10 @@ const checkPartial = (filter: unknown): void => {
   compileFilter(filter)
 }
 
-const checkTtl = ({ expireAfterSeconds: seconds }: Document, length: number, id: boolean): void => {
+const checkTtl = ({ expireAfterSeconds: seconds }: Document, length: number): void => {
   if (seconds === undefined) return
   if (!isNumeric(seconds) || !(toNumber(seconds) >= 0 && toNumber(seconds) <= 2 ** 31 - 1))
     fail(67, 'TTL index expireAfterSeconds must be a number of seconds between 0 and 2147483647')
-  if (id) fail(197, "The field 'expireAfterSeconds' is not valid for an _id index specification")
   if (length > 1) fail(67, 'TTL indexes are single-field indexes, compound indexes do not support TTL')
 }
 
@@ -235,62 +250,60 @@ interface Walk {
   rest: readonly string[]
 }
 
+/** The entries of a document in an index. */
+export interface IndexEntries {
+  readonly keys: readonly Buffer[]
+  /** The components in which there are arrays. */
+  readonly arrays: ReadonlySet<number>
+  /** Whether each key gives the value of a component back. */
+  isKept(component: number): boolean
+  /** What the keys were made of, one after the other. */
+  values(): readonly unknown[][]
+}
+
 /**
  * The document's entries in an index; none when a sparse or partial index leaves the document out.
  * @param id of its record, with which the keys end
  */
-export const indexKeys = (
-  index: Index,
-  id: Uint8Array,
-  document: Document,
-): { keys: EncodedKey[]; values: unknown[][]; arrays: Set<number> } => {
-  const none = { keys: [], values: [], arrays: NO_ARRAYS }
-  if (index.filter && !index.filter(document)) return none
-  const { rows, arrays, present, distinct } = index.dotted
-    ? deepRows(index, document)
-    : plainRows(index, document)
-  if (index.sparse && !present) return none
+export const indexEntries = (index: Index, id: Uint8Array, document: Document): IndexEntries => {
+  if (index.filter && !index.filter(document)) return NONE
   const end = index.unique ? NOTHING : id
-  if (rows.length === 1 || (distinct && !index.collation))
-    return { keys: rows.map((row) => encodeEntry(index, row, end)), values: rows, arrays }
-  const unique = new Map<string, [EncodedKey, unknown[]]>()
-  for (const row of rows) {
-    const key = encodeEntry(index, row, end)
-    unique.set(key.bytes.toString('latin1'), [key, row])
-  }
-  const found = [...unique.values()]
-  return { keys: found.map(([key]) => key), values: found.map(([, row]) => row), arrays }
+  return index.dotted ? deepEntries(index, document, end) : plainEntries(index, document, end)
 }
 
 const NOTHING = Buffer.alloc(0)
-const NO_ARRAYS: Set<number> = new Set()
+const NO_ARRAYS: ReadonlySet<number> = new Set()
+const NONE: IndexEntries = { keys: [], arrays: NO_ARRAYS, isKept: () => true, values: () => [] }
 
-/** The values of a document's entries, before equal ones are left out. */
-interface Rows {
-  rows: unknown[][]
-  /** The components in which there are arrays. */
-  arrays: Set<number>
-  /** Whether the document has any of the fields. */
-  present: boolean
-  /** Whether no two are equal, as texts compare without a collation. */
-  distinct: boolean
+const deepEntries = (index: Index, document: Document, end: Uint8Array): IndexEntries => {
+  const state = { arrays: new Set<number>(), present: false }
+  const walks = index.fields.map((field) => ({ value: document, rest: field.split('.') }))
+  const rows = expand(walks, state)
+  if (index.sparse && !state.present) return NONE
+  return { ...distinct(index, rows, end), arrays: state.arrays }
 }
 
-const deepRows = ({ fields }: Index, document: Document): Rows => {
-  const state = { arrays: new Set<number>(), present: false }
-  const rows = expand(
-    fields.map((field) => ({ value: document, rest: field.split('.') })),
-    state,
-  )
-  return { rows, ...state, distinct: false }
+/** Of rows that are equal as the index compares them, one. */
+const distinct = (index: Index, rows: unknown[][], end: Uint8Array): Omit<IndexEntries, 'arrays'> => {
+  const unique = new Map<string, { key: Buffer; row: unknown[] }>()
+  for (const row of rows) {
+    const key = encodeEntry(index, row, end)
+    unique.set(key.toString('latin1'), { key, row })
+  }
+  const found = [...unique.values()]
+  return {
+    keys: found.map(({ key }) => key),
+    isKept: (component) => found.every(({ row }) => isKept(row[component], index.collation)),
+    values: () => found.map(({ row }) => row),
+  }
 }
 
 /** The same of an index whose components are fields of the document itself, as those of most are. */
-const plainRows = ({ fields }: Index, document: Document): Rows => {
+const plainEntries = (index: Index, document: Document, end: Uint8Array): IndexEntries => {
   const row: unknown[] = []
   let present = false
   let at = -1
-  for (const field of fields) {
+  for (const field of index.fields) {
     const value = get(document, field)
     if (Array.isArray(value)) {
       if (at >= 0) fail(171, 'cannot index parallel arrays')
@@ -298,14 +311,30 @@ const plainRows = ({ fields }: Index, document: Document): Rows => {
     } else if (value !== undefined) present = true
     row.push(value ?? null)
   }
-  if (at < 0) return { rows: [row], arrays: NO_ARRAYS, present, distinct: true }
+  if (at < 0) {
+    if (index.sparse && !present) return NONE
+    return {
+      keys: [encodeEntry(index, row, end)],
+      arrays: NO_ARRAYS,
+      isKept: (component) => isKept(row[component], index.collation),
+      values: () => [row],
+    }
+  }
   const array = row[at] as unknown[]
+  const isEmpty = array.length === 0
+  if (index.sparse && !present && !isEmpty && array.every((element) => element === undefined)) return NONE
   const arrays = new Set([at])
-  if (array.length === 0) return { rows: [row.with(at, undefined)], arrays, present: true, distinct: true }
-  const texts = array.every((element) => typeof element === 'string')
-  const elements = texts ? [...new Set(array)] : array
-  const rows = elements.map((element) => row.with(at, element ?? null))
-  return { rows, arrays, present: present || array.some((element) => element !== undefined), distinct: texts }
+  // An empty one sorts before null.
+  const elements = isEmpty ? [undefined] : [...new Set(array)].map((element) => element ?? null)
+  const values = () => elements.map((element) => row.with(at, element))
+  const tell = !index.collation && elements.every((element) => typeof element === 'string')
+  if (!tell && !isEmpty) return { ...distinct(index, values(), end), arrays }
+  return {
+    keys: encodeEntries(index, row, at, elements, end),
+    arrays,
+    isKept: (component) => component === at || isKept(row[component], index.collation),
+    values,
+  }
 }
 
 /** Follows every component to its end or to an array; all components that meet the same array go through it together. */

@@ -9,12 +9,6 @@ import { fields } from '../../values/values.ts'
 const LONGEST = 1900
 const KEPT = LONGEST - 20
 
-export interface EncodedKey {
-  bytes: Buffer
-  /** Beyond LONGEST: cut and hashed, so equal keys stay equal but the order among them is lost. */
-  cut: boolean
-}
-
 /** What the number of an index's space takes of the key of an entry. */
 export const SPACE_BYTES = 4
 
@@ -30,19 +24,48 @@ export const encodeEntry = (
   { space, descending, collation }: Encoding,
   values: readonly unknown[],
   end: Uint8Array,
-): EncodedKey => {
+): Buffer => {
   length = SPACE_BYTES
   putComponents(values, descending, collation)
-  const cut = length - SPACE_BYTES > LONGEST
-  if (cut) {
+  return entryEnded(space, end)
+}
+
+/** The entries of these values with each of the elements in the place of one: what they share is encoded once. */
+export const encodeEntries = (
+  { space, descending, collation }: Encoding,
+  values: readonly unknown[],
+  at: number,
+  elements: readonly unknown[],
+  end: Uint8Array,
+): Buffer[] => {
+  const behind = components(values.slice(at + 1), descending.slice(at + 1), collation)
+  length = SPACE_BYTES
+  putComponents(values.slice(0, at), descending, collation)
+  const before = length
+  return elements.map((element) => {
+    length = before
+    append(element, collation)
+    if (descending[at]) invert(scratch, before, length)
+    putBytes(behind)
+    return entryEnded(space, end)
+  })
+}
+
+/** What has been written, as the key of an entry: beyond LONGEST hashed, so that equal keys stay equal. */
+const entryEnded = (space: number, end: Uint8Array): Buffer => {
+  scratch.writeUInt32BE(space)
+  if (length - SPACE_BYTES > LONGEST) {
+    // What was written stays: the next entry may begin with the same.
     const hash = createHash('sha1').update(scratch.subarray(SPACE_BYTES, length)).digest()
-    length = SPACE_BYTES + KEPT
-    putBytes(hash)
+    return Buffer.concat([scratch.subarray(0, SPACE_BYTES + KEPT), hash, end])
   }
   putBytes(end)
-  scratch.writeUInt32BE(space)
-  return { bytes: copyOfScratch(), cut }
+  return copyOfScratch()
 }
+
+/** Whether a key may have been cut, so that its order is lost. @param end what it ends with */
+export const mayBeCut = (key: Uint8Array, end: Uint8Array): boolean =>
+  key.length - SPACE_BYTES - end.length >= LONGEST
 
 /** Where keys are written before they are copied: they are short, and there are many. */
 let scratch = Buffer.allocUnsafe(4096)

@@ -8,9 +8,8 @@ import { bsonType, decode, get } from '../../values/values.ts'
 import type { Entry, View, WritableView } from '../disk/overlay.ts'
 import { type Collection, inSpace, noteArray, noteLoss, raiseFlag, spaceBounds } from './catalog.ts'
 import { ID_BYTES } from './id-set.ts'
-import { type Index, indexKeys } from './indexes.ts'
-import { after } from './key-codec.ts'
-import { isKept } from './key-reader.ts'
+import { type Index, type IndexEntries, indexEntries } from './indexes.ts'
+import { after, mayBeCut } from './key-codec.ts'
 import { tally, tallyBounds, tallyFilled } from './tallies.ts'
 
 const nothing = Buffer.alloc(0)
@@ -74,60 +73,76 @@ const lastId = (view: View, collection: Collection): number => {
   return 0
 }
 
-/** An entry leads to its record by its value where the index is unique, else by the end of its key. */
-interface EntryChange {
+/** What a document has in an index. An entry leads to its record by its value where the index is unique, else by the end of its key. */
+interface Entries extends IndexEntries {
   index: Index
-  key: Buffer
-  values: unknown[]
 }
 
-const entries = (
-  indexes: readonly Index[],
-  view: WritableView,
-  { id, document }: Pick<Match, 'id' | 'document'>,
-): EntryChange[] => indexes.flatMap((index) => entriesOf(index, view, id, document))
+const entriesIn = (indexes: readonly Index[], { id, document }: Pick<Match, 'id' | 'document'>): Entries[] =>
+  indexes.map((index) => ({ index, ...indexEntries(index, id, document) }))
 
-const entriesOf = (index: Index, view: WritableView, id: Buffer, document: Document): EntryChange[] => {
-  const { keys, values, arrays } = indexKeys(index, id, document)
+/** Notes what the index has to know of its keys before they are there. */
+const noteEntries = (view: WritableView, { index, keys, arrays, isKept }: Entries, id: Buffer): void => {
+  if (keys.length === 0) return
   for (const component of arrays) noteArray(view, index, component)
   if (arrays.size > 0) raiseFlag(view, index, 'multikey')
-  return keys.map(({ bytes, cut }, i) => {
-    if (cut) raiseFlag(view, index, 'cut')
-    for (const [component, value] of (values[i] as unknown[]).entries())
-      if (!isKept(value, index.collation)) noteLoss(view, index, component)
-    return { index, key: bytes, values: values[i] as unknown[] }
-  })
+  if (keys.some((key) => mayBeCut(key, index.unique ? nothing : id))) raiseFlag(view, index, 'cut')
+  for (let component = 0; component < index.fields.length; component++)
+    if (!isKept(component)) noteLoss(view, index, component)
 }
 
 /** The entries that a document has, as they lie in the data file. */
-export const indexEntries = (
+export const storedEntries = (
   indexes: readonly Index[],
   id: Buffer,
   document: Document,
 ): { index: Index; key: Buffer; value: Buffer }[] =>
-  indexes.flatMap((index) =>
-    indexKeys(index, id, document).keys.map(({ bytes }) => ({
-      index,
-      key: bytes,
-      value: index.unique ? id : nothing,
-    })),
+  entriesIn(indexes, { id, document }).flatMap(({ index, keys }) =>
+    keys.map((key) => ({ index, key, value: index.unique ? id : nothing })),
   )
 
-const putEntry = (view: WritableView, { index, key }: EntryChange, id: Buffer): void => {
-  view.put(key, index.unique ? id : nothing)
+const putEntry = (view: WritableView, { unique }: Index, key: Buffer, id: Buffer): void => {
+  view.put(key, unique ? id : nothing)
 }
 
-const removeEntry = (view: WritableView, { index, key }: EntryChange, id: Buffer): void => {
+const removeEntry = (view: WritableView, index: Index, key: Buffer, id: Buffer): void => {
   // While a unique index is being filled, the key may be another document's.
   if (!index.unique || index.ready || view.get(key)?.equals(id)) view.remove(key)
 }
 
-/** @throws 11000 before anything is changed */
-const checkUnique = (view: View, collection: Collection, changes: EntryChange[], id: Buffer): void => {
-  for (const { index, key, values } of changes) {
+/**
+ * @param old what the document had before: while an index is being filled, another may have it, too
+ * @throws 11000 before anything is changed
+ */
+const checkUnique = (
+  view: View,
+  collection: Collection,
+  now: readonly Entries[],
+  id: Buffer,
+  old: readonly Entries[] = [],
+): void => {
+  for (const [at, { index, keys, values }] of now.entries()) {
     if (!index.unique) continue
-    const holder = view.get(key)
-    if (holder && !holder.equals(id)) throw duplicateKey(collection, index, values)
+    for (const [i, key] of keys.entries()) {
+      const holder = view.get(key)
+      if (!holder || holder.equals(id) || old[at]?.keys.some((one) => one.equals(key))) continue
+      throw duplicateKey(collection, index, values()[i] as unknown[])
+    }
+  }
+}
+
+/** @throws 11000 before anything is changed */
+const addEntries = (
+  view: WritableView,
+  collection: Collection,
+  indexes: readonly Index[],
+  { id, document }: Pick<Match, 'id' | 'document'>,
+): void => {
+  const added = entriesIn(indexes, { id, document })
+  checkUnique(view, collection, added, id)
+  for (const entries of added) {
+    noteEntries(view, entries, id)
+    for (const key of entries.keys) putEntry(view, entries.index, key, id)
   }
 }
 
@@ -138,10 +153,8 @@ export const insertRecord = (
   document: Document,
   bytes: Buffer,
 ): void => {
-  const added = entries(collection.indexes, view, { id, document })
-  checkUnique(view, collection, added, id)
+  addEntries(view, collection, collection.indexes, { id, document })
   view.put(recordKey(collection, id), bytes)
-  for (const entry of added) putEntry(view, entry, id)
   tally(view, collection.indexes, undefined, document)
 }
 
@@ -152,18 +165,22 @@ export const replaceRecord = (
   document: Document,
   bytes: Buffer,
 ): void => {
-  const names = (changes: EntryChange[]) => new Set(changes.map(({ key }) => key.toString('latin1')))
   const indexes = collection.indexes.filter((index) => mayDiffer(index, before, document))
-  const old = entries(indexes, view, { id, document: before })
-  const now = entries(indexes, view, { id, document })
-  const [oldNames, nowNames] = [names(old), names(now)]
-  const added = now.filter(({ key }) => !oldNames.has(key.toString('latin1')))
-  checkUnique(view, collection, added, id)
-  for (const entry of old) if (!nowNames.has(entry.key.toString('latin1'))) removeEntry(view, entry, id)
-  for (const entry of added) putEntry(view, entry, id)
+  const old = entriesIn(indexes, { id, document: before })
+  const now = entriesIn(indexes, { id, document })
+  checkUnique(view, collection, now, id, old)
+  for (const [i, entries] of now.entries()) {
+    noteEntries(view, entries, id)
+    const { index, keys } = entries
+    const left = new Set(keys.map(nameOf))
+    for (const key of old[i]?.keys ?? []) if (!left.delete(nameOf(key))) removeEntry(view, index, key, id)
+    for (const key of keys) if (left.has(nameOf(key))) putEntry(view, index, key, id)
+  }
   view.put(recordKey(collection, id), bytes)
   tally(view, collection.indexes, before, document)
 }
+
+const nameOf = (key: Buffer): string => key.toString('latin1')
 
 /** False when all that an index looks at is the same in both documents. */
 const mayDiffer = (index: Index, before: Document, after: Document): boolean =>
@@ -174,7 +191,8 @@ const mayDiffer = (index: Index, before: Document, after: Document): boolean =>
   })
 
 const removeRecord = (view: WritableView, collection: Collection, match: Match): void => {
-  for (const entry of entries(collection.indexes, view, match)) removeEntry(view, entry, match.id)
+  for (const { index, keys } of entriesIn(collection.indexes, match))
+    for (const key of keys) removeEntry(view, index, key, match.id)
   view.remove(recordKey(collection, match.id))
   tally(view, collection.indexes, match.document, undefined)
 }
@@ -198,9 +216,7 @@ export const fillIndexes = (
   for (const { key, value } of view.range(from ? after(recordKey(collection, from)) : low, high)) {
     const id = key.subarray(4)
     const document = decode(names ? keepFields(value, names) : value)
-    const added = entries(indexes, view, { id, document })
-    checkUnique(view, collection, added, id)
-    for (const entry of added) putEntry(view, entry, id)
+    addEntries(view, collection, indexes, { id, document })
     tallyFilled(view, indexes, document)
     if (pace.due()) return id
   }

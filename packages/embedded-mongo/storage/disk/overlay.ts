@@ -37,15 +37,41 @@ interface Change {
   value: Buffer | undefined
 }
 
-/** The changes in one space, by their keys as latin1. */
-interface Space {
-  changes: Map<string, Change>
-  sorted: string[] | undefined
-}
+/** The changes in one space. */
+class Space {
+  /** By their keys as latin1. */
+  readonly #named = new Map<string, Change>()
+  /** Those that nobody has looked for since they came, as those of most indexes until they are on the disk: a name takes long. */
+  #fresh: Change[] = []
+  #sorted: string[] | undefined
 
-const set = (space: Space, name: string, change: Change): void => {
-  const { size } = space.changes
-  if (space.changes.set(name, change).size !== size) space.sorted = undefined
+  add(change: Change): void {
+    this.#fresh.push(change)
+  }
+
+  /** As they came: of several of one key the last one counts. */
+  *inOrder(): Iterable<Change> {
+    yield* this.#named.values()
+    yield* this.#fresh
+  }
+
+  /** One for each key. */
+  get named(): ReadonlyMap<string, Change> {
+    const { size } = this.#named
+    for (const change of this.#fresh) this.#named.set(change.key.toString('latin1'), change)
+    if (this.#named.size !== size) this.#sorted = undefined
+    if (this.#fresh.length > 0) this.#fresh = []
+    return this.#named
+  }
+
+  /** Those with low <= key < high, in key order. */
+  between(low: Buffer, high: Buffer): Change[] {
+    const { named } = this
+    this.#sorted ??= [...named.keys()].sort()
+    const from = lowerBound(this.#sorted, low.toString('latin1'))
+    const to = lowerBound(this.#sorted, high.toString('latin1'))
+    return this.#sorted.slice(from, to).map((name) => named.get(name) as Change)
+  }
 }
 
 /** Changes in memory over a view beneath; the view beneath is not touched until someone applies them. */
@@ -68,7 +94,7 @@ export class Overlay implements WritableView {
   }
 
   #get(key: Buffer, name: string): Buffer | undefined {
-    const change = this.#spaces.get(key.readUInt32BE(0))?.changes.get(name)
+    const change = this.#spaces.get(key.readUInt32BE(0))?.named.get(name)
     if (change) return change.value
     return this.#below instanceof Overlay ? this.#below.#get(key, name) : this.#below.get(key)
   }
@@ -83,14 +109,19 @@ export class Overlay implements WritableView {
 
   #set(key: Buffer, value: Buffer | undefined): void {
     const number = key.readUInt32BE(0)
-    const space = this.#spaces.get(number) ?? { changes: new Map(), sorted: undefined }
+    const space = this.#spaces.get(number) ?? new Space()
     this.#spaces.set(number, space)
-    set(space, key.toString('latin1'), { key, value })
+    space.add({ key, value })
   }
 
-  /** @param without the spaces that are passed over */
-  *changes(without: (space: number) => boolean = () => false): Iterable<Change> {
-    for (const [number, { changes }] of this.#spaces) if (!without(number)) yield* changes.values()
+  /** One for each key, by its name as latin1. @param without the spaces that are passed over */
+  *changes(without: (space: number) => boolean): Iterable<[string, Change]> {
+    for (const [number, space] of this.#spaces) if (!without(number)) yield* space.named
+  }
+
+  /** All changes as they came: of several of one key the last one counts. */
+  *inOrder(): Iterable<Change> {
+    for (const space of this.#spaces.values()) yield* space.inOrder()
   }
 
   get empty(): boolean {
@@ -106,7 +137,7 @@ export class Overlay implements WritableView {
       if (without(number)) continue
       const space = target.#spaces.get(number)
       if (!space) target.#spaces.set(number, own)
-      else for (const [key, change] of own.changes) set(space, key, change)
+      else for (const change of own.inOrder()) space.add(change)
     }
   }
 
@@ -138,12 +169,7 @@ export class Overlay implements WritableView {
 
   /** Own changes in the range, copied: the range stays as it was when the reader asked. */
   #own(low: Buffer, high: Buffer): Change[] {
-    const space = this.#spaces.get(low.readUInt32BE(0))
-    if (!space) return []
-    space.sorted ??= [...space.changes.keys()].sort()
-    const from = lowerBound(space.sorted, low.toString('latin1'))
-    const to = lowerBound(space.sorted, high.toString('latin1'))
-    return space.sorted.slice(from, to).map((name) => space.changes.get(name) as Change)
+    return this.#spaces.get(low.readUInt32BE(0))?.between(low, high) ?? []
   }
 }
 

@@ -304,7 +304,7 @@ export class Storage implements View {
 
   async #apply(group: Overlay): Promise<void> {
     const committed = this.#db.batch(() => {
-      for (const { key, value } of group.changes()) {
+      for (const { key, value } of group.inOrder()) {
         if (value) this.#db.put(key, value)
         else this.#db.remove(key)
       }

@@ -45,6 +45,24 @@ describe('writing commands', () => {
   })
 
   describe('update', () => {
+    it('makes a document no deeper than an insert may', async () => {
+      const nested = (depth: number): Document => (depth === 0 ? {} : { a: nested(depth - 1) })
+      await things.insertOne({ _id: 'deep' as never, ...nested(199) })
+      const deeper = { $set: nested(200) }
+      await assert.rejects(things.insertOne(nested(200)), { code: 15 })
+      await assert.rejects(things.updateOne({ _id: 'deep' as never }, deeper), { code: 15 })
+    })
+
+    it('takes no sort, which MongoDB 8 has, and does nothing of a command that asks for one', async () => {
+      const seen = { q: {}, u: { $set: { seen: true } } }
+      const updates = [seen, { ...seen, sort: { n: 1 } }]
+      await assert.rejects(run({ update: 'things', updates }), {
+        code: 40415,
+        message: "BSON field 'update.updates.sort' is an unknown field.",
+      })
+      assert.equal(await things.countDocuments({ seen: true }), 0)
+    })
+
     it('one, many, and counts what really changed', async () => {
       const one = await things.updateOne({ n: { $gt: 0 } }, { $set: { seen: true } })
       assert.deepEqual([one.matchedCount, one.modifiedCount], [1, 1])

@@ -64,6 +64,19 @@ describe('indexes', () => {
     assert.equal(await things.countDocuments({ words: { $elemMatch: { $gte: 'b', $lt: 3 } } }), 0)
   })
 
+  it('unique: a list of its values is preferred to what several documents have, unless it is long', async () => {
+    await things.createIndexes([{ key: { ehrId: 1, at: 1 } }, { key: { ehrId: 1, kind: 1, state: 1 } }])
+    const thing = (i: number) => ({ _id: i as never, ehrId: 'a', kind: i % 2, state: 'b', at: i })
+    await things.insertMany(Array.from({ length: 500 }, (_, i) => thing(i)))
+    const among = (length: number): Document => ({ _id: { $in: Array.from({ length }, (_, i) => i) } })
+    assert.deepEqual(await plan({ ehrId: 'a', ...among(3) }), ['_id_', 3])
+    assert.deepEqual(await plan({ ehrId: 'a', ...among(100) }, { sort: { at: -1 }, limit: 2 }), ['_id_', 100])
+    assert.deepEqual(await plan({ ehrId: 'a', kind: 1, state: 'b', ...among(3) }), ['_id_', 3])
+    const all = { ehrId: 'a', kind: 1, state: 'b', ...among(300) }
+    assert.deepEqual(await plan(all), ['ehrId_1_kind_1_state_1', 250])
+    assert.equal(await things.countDocuments(all), 150)
+  })
+
   it('partial: used only when the filter implies its own', async () => {
     await things.createIndex({ a: 1 }, { name: 'p', partialFilterExpression: { n: { $gt: 5 }, live: true } })
     await things.insertMany([

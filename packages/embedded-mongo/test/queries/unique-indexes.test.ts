@@ -115,4 +115,13 @@ describe('unique indexes', () => {
       assert.equal(await things.countDocuments(), 2)
     })
   })
+
+  it('tell what is too long for a key by all of it, whatever stands beside it in an array', async () => {
+    await things.createIndex({ text: 1, words: 1 }, { unique: true })
+    const text = 'x'.repeat(2500)
+    await things.insertOne({ text, words: ['a', 'b'] })
+    await things.insertOne({ text, words: ['c', 'd'] })
+    for (const words of [['b'], ['d', 'e'], 'a'])
+      await assert.rejects(things.insertOne({ text, words }), { code: 11000 })
+  })
 })

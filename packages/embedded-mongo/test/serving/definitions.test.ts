@@ -8,6 +8,27 @@ const changed = (index: Document): Document => ({ collMod: 'things', index: { na
 
 const collated = (collation: Document): Document => ({ create: 'new', collation })
 
+const inEnglish = { collation: { locale: 'en' } }
+
+/** However it is said. */
+const idRefusals: [code: number, what: string, spec: Document][] = [
+  [9, 'without a key', { name: '_id_' }],
+  [9, 'without a name', { key: { _id: 1 } }],
+  [14, 'with a number for a name', { ...idIndex, name: 1 }],
+  [67, 'without letters in its name', { ...idIndex, name: '' }],
+  [2, 'that is descending', { ...idIndex, key: { _id: -1 } }],
+  [2, 'of one and a half', { ...idIndex, key: { _id: 1.5 } }],
+  [14, 'of a version that is no number', { ...idIndex, v: '2' }],
+  [67, 'of an unknown version', { ...idIndex, v: 3 }],
+  [2, 'of half a version', { ...idIndex, v: 1.5 }],
+  [197, 'that is unique', { ...idIndex, unique: true }],
+  [197, 'that is not sparse', { ...idIndex, sparse: false }],
+  [197, 'in the background', { ...idIndex, background: true }],
+  [197, 'that expires', { ...idIndex, expireAfterSeconds: 1 }],
+  [197, 'that is hidden', { ...idIndex, hidden: true }],
+  [197, 'that is partial', { ...idIndex, partialFilterExpression: { a: 1 } }],
+]
+
 const refusals: [code: number, what: string, command: Document][] = [
   [2, 'an unknown validation level', { create: 'new', validationLevel: 'Off' }],
   [14, 'a validation action that is no text', { collMod: 'things', validationAction: true }],
@@ -23,17 +44,18 @@ const refusals: [code: number, what: string, command: Document][] = [
   [161, 'a collation of another version', collated({ locale: 'en', version: '58' })],
   [40415, 'a collation with an unknown option', collated({ locale: 'en', Strength: 1 })],
   [14, 'an _id index that is none', { create: 'new', idIndex: [idIndex] }],
-  [9, 'an _id index without a name', { create: 'new', idIndex: { key: { _id: 1 } } }],
   [2, 'an _id index of another field', { create: 'new', idIndex: { ...idIndex, key: { x: 1 } } }],
-  [2, 'a descending _id index', { create: 'new', idIndex: { ...idIndex, key: { _id: -1 } } }],
-  [67, 'an _id index without letters in its name', { create: 'new', idIndex: { ...idIndex, name: '' } }],
-  [67, 'an _id index of an unknown version', { create: 'new', idIndex: { ...idIndex, v: 3 } }],
-  [2, 'an _id index of half a version', { create: 'new', idIndex: { ...idIndex, v: 1.5 } }],
-  [197, 'an _id index that is sparse', { create: 'new', idIndex: { ...idIndex, sparse: false } }],
+  [2, 'an _id index of hashes', { create: 'new', idIndex: { ...idIndex, key: { _id: 'hashed' } } }],
+  [2, 'an _id index in another order', { create: 'new', idIndex: { ...idIndex, ...inEnglish } }],
+  [
+    67,
+    'an index of _id in another order',
+    { createIndexes: 'things', indexes: [{ ...idIndex, ...inEnglish }] },
+  ],
   [
     2,
-    'an _id index in another order',
-    { create: 'new', idIndex: { ...idIndex, collation: { locale: 'en' } } },
+    'an index of twice the _id with its name',
+    { createIndexes: 'things', indexes: [{ ...idIndex, key: { _id: 2 } }] },
   ],
   [72, 'a change of no index', { collMod: 'things', index: { hidden: true } }],
   [72, 'a change of an index named twice', changed({ keyPattern: { at: 1 }, hidden: true })],
@@ -75,6 +97,12 @@ describe('definitions', () => {
       assert.deepEqual(await engine.db.listCollections({ name: 'new' }).toArray(), [])
     })
 
+  for (const [code, what, idIndex] of idRefusals)
+    it(`${code}: an _id index ${what}`, async () => {
+      await assert.rejects(run({ create: 'new', idIndex }), { code })
+      await assert.rejects(run({ createIndexes: 'new', indexes: [idIndex] }), { code })
+    })
+
   it('of the server stay as they are', async () => {
     await assert.rejects(asAdmin({ dropDatabase: 1 }), { code: 20 })
     for (const to of ['test.system.js', 'local.oplog.rs']) await assert.rejects(rename(to), { code: 20 })
@@ -94,10 +122,20 @@ describe('definitions', () => {
   })
 
   it('of the _id index may be written out', async () => {
-    await run({ create: 'written', idIndex: { ...idIndex, v: 2 }, validationLevel: 'off', storageEngine: {} })
+    const writtenOut = {
+      key: { _id: 1 },
+      name: 'mine',
+      v: 2,
+      ns: 'test.written',
+      collation: { locale: 'simple' },
+    }
+    await run({ create: 'written', idIndex: writtenOut, validationLevel: 'off', storageEngine: {} })
+    const { note } = await run({ createIndexes: 'written', indexes: [writtenOut] })
+    assert.equal(note, 'all indexes already exist')
+    await run({ createIndexes: 'written', indexes: [{ key: { _id: 2 }, name: 'another', sparse: true }] })
     assert.deepEqual(
       (await engine.db.collection('written').indexes()).map(({ name }) => name),
-      ['_id_'],
+      ['_id_', 'another'],
     )
   })
 

@@ -1,8 +1,9 @@
 /** Language-aware equality and order, as far as Intl and case folding go. */
 import { type Document, Int32 } from 'bson'
-import type { Collation } from './compare.ts'
-import { fail } from './errors.ts'
-import { isNullish, isNumeric, toNumber } from './values.ts'
+import type { Collation } from '../compare.ts'
+import { fail } from '../errors.ts'
+import { isNullish, toNumber } from '../values.ts'
+import { boolean, type Check, checkEach, checkKnown, number, oneOf, text } from './option-types.ts'
 
 /** What no strength but the last looks at: control characters and what has no width. */
 const ignored = /(?![\t-\r\u0085])[\p{Cc}\p{Default_Ignorable_Code_Point}]/gu
@@ -22,36 +23,21 @@ const sensitivity = { 1: 'base', 2: 'accent', 3: 'variant', 5: 'variant' } as co
 
 const unsupported = { caseLevel: true, numericOrdering: true, alternate: 'shifted', backwards: true }
 
-const types: Readonly<Record<string, 'string' | 'number' | 'boolean'>> = {
-  ...{
-    locale: 'string',
-    strength: 'number',
-    caseFirst: 'string',
-    alternate: 'string',
-    maxVariable: 'string',
-  },
-  ...{ caseLevel: 'boolean', numericOrdering: 'boolean', normalization: 'boolean', backwards: 'boolean' },
-  version: 'string',
-}
-
-const choices: Readonly<Record<string, readonly string[]>> = {
-  caseFirst: ['off', 'upper', 'lower'],
-  alternate: ['non-ignorable', 'shifted'],
-  maxVariable: ['punct', 'space'],
+const types: Readonly<Record<string, Check>> = {
+  ...{ locale: text, strength: number, version: text },
+  caseFirst: oneOf('off', 'upper', 'lower'),
+  alternate: oneOf('non-ignorable', 'shifted'),
+  maxVariable: oneOf('punct', 'space'),
+  ...{ caseLevel: boolean, numericOrdering: boolean, normalization: boolean, backwards: boolean },
 }
 
 /** Of the collations that specifications are written for, and completed with. */
 const VERSION = '57.1'
 
 const checkOptions = (spec: Document): void => {
-  for (const [option, value] of Object.entries(spec)) {
-    const type = types[option] ?? fail(40415, `BSON field 'collation.${option}' is an unknown field.`)
-    if (isNullish(value) && option !== 'backwards') continue
-    if (type === 'number' ? !isNumeric(value) : typeof value !== type)
-      fail(14, `BSON field 'collation.${option}' is the wrong type, expected a ${type}`)
-    if (choices[option] && !choices[option].includes(value))
-      fail(2, `Enumeration value '${value}' for field 'collation.${option}' is not a valid value.`)
-  }
+  checkKnown(spec, 'collation', Object.keys(types))
+  checkEach(spec, 'collation', types)
+  if (spec.backwards === null) boolean(null, 'collation.backwards')
   if (!isNullish(spec.version) && spec.version !== VERSION)
     fail(161, `Requested collation version ${spec.version} but the only available version is ${VERSION}`)
 }

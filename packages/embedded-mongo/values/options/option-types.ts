@@ -1,7 +1,7 @@
-/** What the options of commands may be. */
+/** What options may be: those of commands, of stages, and of what is specified in them. */
 import type { Document } from 'bson'
-import { fail } from '../values/errors.ts'
-import { isNullish, isNumeric, isObject } from '../values/values.ts'
+import { fail } from '../errors.ts'
+import { isNullish, isNumeric, isObject } from '../values.ts'
 
 /** @throws 14 for a value of another type, 2 for one that is none of those it may be */
 export type Check = (value: unknown, name: string) => void
