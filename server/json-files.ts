@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { JsonFile } from '../schemas/json-file.ts'
+import { type JsonFile, jsonIn } from '../schemas/json-file.ts'
 
 /**
  * The `*.json` files of a folder that the operator may name; what cannot be read is reported by file name.
@@ -18,7 +18,7 @@ export function jsonFilesIn(folder: string | undefined, variable: string): JsonF
 
 function contentOf(path: string): Omit<JsonFile, 'name'> {
   try {
-    return { content: JSON.parse(readFileSync(path, 'utf8')) }
+    return { content: jsonIn(readFileSync(path)) }
   } catch (error) {
     const kind = error instanceof SyntaxError ? 'is no JSON' : 'cannot be read'
     return { fault: `${kind}: ${(error as Error).message}` }

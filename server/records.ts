@@ -42,7 +42,7 @@ import { makeCollection, makeIndexes } from '../records/store/documents/indexes.
 import { worksOf } from '../records/store/steps/under-way.ts'
 import { RecentRemovals } from '../records/store/writing/removal/recent-removals.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
-import { turnsOf } from '../records/store/writing/turns.ts'
+import { Turns, turnsOf } from '../records/store/writing/turns.ts'
 import { Types } from '../records/types/types.ts'
 import { UserData } from '../records/user-data/data-of-users.ts'
 import { thresholdedType } from '../records/user-data/measured-types.ts'
@@ -97,8 +97,8 @@ export async function openRecords(
   const audit = observeAudit(await openAudit({ db, key: config.auditKey, clock, onFault }), db, metrics)
   const oldEntries = removeOldEntries(db, config, log)
   const records: Records = {
-    ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals(), underWay },
-    definitions: new LRUCache({ max: 1000, ttl: DEFINED_MS }),
+    ...{ client, db, clock, audit, contents, underWay, turns: new Turns() },
+    ...{ recentRemovals: new RecentRemovals(), definitions: new LRUCache({ max: 1000, ttl: DEFINED_MS }) },
     tellOfPendingEhr: (mvUid, session) =>
       sendMail({ to: { mvUid }, template: 'pending-ehr', language: undefined, data: {} }, session),
   }

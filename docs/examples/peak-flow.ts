@@ -28,10 +28,12 @@ export const PeakFlow = measurement({
   },
   rules: {
     together: ['peakFlow', 'personalBest'],
-    violations: ({ peakFlow }) =>
-      Number(peakFlow) > 900
-        ? [{ path: 'peakFlow', code: 'range', message: 'must not be above 900 L/min' }]
-        : [],
+    violations: ({ peakFlow, personalBest }) =>
+      Object.entries({ peakFlow, personalBest: personalBest ?? peakFlow }).flatMap(([path, value]) =>
+        Number(value) > 0 && Number(value) <= 900
+          ? []
+          : [{ path, code: 'range', message: 'must be above 0 and at most 900 L/min' }],
+      ),
     derived: ({ peakFlow, personalBest }) =>
       typeof personalBest === 'number'
         ? { percentOfBest: rounded((100 * Number(peakFlow)) / personalBest, 0) }

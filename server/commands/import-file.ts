@@ -12,7 +12,7 @@ const usage = `Usage: npm run import -- --file F --ehr E --care-plan P [--map M]
 Stores the measurements of a file through a running service, as the user who logs in: CSV (by its header, or a mapping
 file), an array of Open mHealth data points, or a FHIR R4 bundle (Observation, Condition, AllergyIntolerance, Device).
 
-  --file       *.csv or *.json
+  --file       *.csv or *.json, in UTF-8
   --ehr        The EHR to store them in
   --care-plan  The care plan that the measurements belong to
   --map        JSON: [{"when": {"column": "text"}, "kind": "bodyweight", "timestamp": "{column}", "weight": "{column}", …}]
@@ -75,7 +75,7 @@ async function passwordOf({ env, stdin, stderr }: Terminal): Promise<string> {
 }
 
 /** Where an interrupted import of the same file goes on. */
-function placeOf({ file, ehr, carePlan, map, url }: Options) {
+function placeOf({ file, ehr, carePlan, map, url }: Options, tell: (text: string) => void) {
   const { size, mtimeMs } = statSync(file)
   const what = JSON.stringify([url, ehr, carePlan, size, mtimeMs, map && readFileSync(map, 'utf8')])
   const key = createHash('sha256').update(what).digest('hex')
@@ -88,12 +88,20 @@ function placeOf({ file, ehr, carePlan, map, url }: Options) {
       return undefined
     }
   }
+  let keeps = true
   return {
     done: read(),
     keep(done: Tally): void {
-      // Whole or not at all: a run may be killed within this, too.
-      writeFileSync(`${kept}~`, JSON.stringify({ key, done }))
-      renameSync(`${kept}~`, kept)
+      if (!keeps) return
+      // Whole or not at all: a run may be killed within this, too. Another one may be under way.
+      const written = `${kept}.${process.pid}~`
+      try {
+        writeFileSync(written, JSON.stringify({ key, done }))
+        renameSync(written, kept)
+      } catch (error) {
+        keeps = false
+        tell(`Begins anew when it is interrupted, storing nothing twice: ${(error as Error).message}\n`)
+      }
     },
     forget: () => rmSync(kept, { force: true }),
   }
@@ -116,9 +124,9 @@ async function importFile(options: Options, terminal: Terminal): Promise<number>
     import('../import/progress-bar.ts'),
   ])
   const { file, map, ehr: ehrId, carePlan: carePlanId, url, user: email } = options
-  const rows = map ? mapping.rowMapOf(readFileSync(map, 'utf8')) : mapping.rowsByHeader
-  const place = placeOf(options)
-  const entries = /\.json$/i.test(file) ? documentEntries(file) : csvEntries(file, rows)
+  const table = map ? mapping.tableMapOf(readFileSync(map)) : mapping.tableByHeader
+  const place = placeOf(options, (text) => terminal.stderr.write(text))
+  const entries = /\.json$/i.test(file) ? documentEntries(file) : csvEntries(file, table)
   const login = { url, email, password: await passwordOf(terminal) }
   const call = await connect(login, (waiting) => terminal.stderr.write(`\n${waiting}\n`))
   const { done = NOTHING } = place
@@ -128,7 +136,10 @@ async function importFile(options: Options, terminal: Terminal): Promise<number>
 `)
   const tally = await importEntries(call, { ehrId, carePlanId }, entries, {
     done,
-    refused: (at, reason) => terminal.stdout.write(`Refused, ${at}: ${reason}\n`),
+    refused(at, reason) {
+      bar.end()
+      terminal.stdout.write(`Refused, ${at}: ${reason}\n`)
+    },
     step(now, read) {
       place.keep(now)
       bar.show(read, now.entries)

@@ -10,6 +10,8 @@ interface Answer {
   status: number
   // biome-ignore lint/suspicious/noExplicitAny: whatever the service answered
   body: any
+  /** Whether this is what an earlier request with the same Idempotency-Key was answered. */
+  replayed: boolean
 }
 
 /** Calls the path family as somebody. */
@@ -33,7 +35,12 @@ export async function connect(
   { url, email, password }: Login,
   tell: (waiting: string) => void,
 ): Promise<Call> {
-  const patiently = (ask: () => Promise<Sent>) => untilAnswered(ask, tell)
+  const patiently = async (ask: () => Promise<Sent>) => {
+    const answer = await untilAnswered(ask, tell)
+    if (answer.status < 300 && answer.body === undefined)
+      throw new Error(`What answers at ${url} is not the service.`)
+    return answer
+  }
   const logIn = async (): Promise<string> => {
     const { status, body } = await patiently(() =>
       send(url, 'POST', '/auth/login/password', { email, password }, {}),
@@ -68,22 +75,34 @@ async function send(
   })
   const text = await response.text()
   const json = /[/+]json/.test(response.headers.get('content-type') ?? '')
-  const waitS = Number(response.headers.get('retry-after') ?? 1)
-  return { status: response.status, body: json ? JSON.parse(text) : undefined, waitS }
+  const waitS = Number(response.headers.get('retry-after')) || 1
+  const replayed = response.headers.has('idempotency-replayed')
+  return { status: response.status, body: json ? JSON.parse(text) : undefined, replayed, waitS }
 }
+
+function waitFor(answer: Sent | Error, tries: number): number {
+  if (answer instanceof Error) return 2 ** tries / 4
+  // What the service asks for is the longest that it can take; all tries together take longer.
+  if (isInUse(answer)) return Math.min(answer.waitS, 2 ** tries / 3)
+  return Math.max(answer.waitS, 2 ** tries / 8)
+}
+
+const isInUse = ({ body }: Answer): boolean => body?.code === 'idempotency-key-in-use'
+
+/** Whether the same request may be answered otherwise a moment later. */
+const isPassing = (answer: Answer): boolean =>
+  [408, 429].includes(answer.status) || answer.status >= 500 || isInUse(answer)
 
 /** Tries again what the service could not answer. */
 async function untilAnswered(ask: () => Promise<Sent>, tell: (waiting: string) => void): Promise<Answer> {
   for (let tries = 1; ; tries++) {
     const answer = await ask().catch((error: Error) => error)
-    const failed = answer instanceof Error || answer.status === 429 || answer.status >= 500
-    if (!failed) return answer
+    if (!(answer instanceof Error || isPassing(answer))) return answer
     if (tries === MOST_TRIES) {
       if (answer instanceof Error) throw new Error('The service cannot be reached.')
       throw new Error(`The service keeps answering ${answer.status}.`)
     }
-    const waitS = answer instanceof Error ? 2 ** tries / 4 : Math.max(answer.waitS, 2 ** tries / 8)
-    const seconds = Math.min(waitS, LONGEST_WAIT_S)
+    const seconds = Math.min(waitFor(answer, tries), LONGEST_WAIT_S)
     const why = answer instanceof Error ? 'cannot be reached' : `answers ${answer.status}`
     tell(`The service ${why}: trying again in ${Math.ceil(seconds)} s.`)
     await sleep(seconds * 1000)

@@ -3,7 +3,7 @@ import { open, stat } from 'node:fs/promises'
 import { CsvError } from 'csv-parse'
 import { parse } from 'csv-parse/sync'
 import type { Entry } from './entry.ts'
-import type { RowMap } from './mapping.ts'
+import type { TableMap } from './mapping.ts'
 
 /** What is longer is no row of measurements; a cell that goes on over more lines was not closed. */
 const LONGEST_ROW = 100_000
@@ -24,15 +24,21 @@ interface Row {
   fault?: string
 }
 
-/** The rows of a table, one after the other, however many there are. @throws Error for a header that is none */
-export async function* csvEntries(file: string, asksOf: RowMap): AsyncGenerator<Entry> {
+/** The rows of a table, one after the other, however many there are. @throws Error for a header that is none, or says nothing */
+export async function* csvEntries(file: string, mapOf: TableMap): AsyncGenerator<Entry> {
   const rows = rowsOf(linesOf(file), await delimiterOf(file))
   const { value: header } = await rows.next()
   if (!header) throw new Error('The file is empty.')
   if (header.fault) throw new Error(`The header of the file ${header.fault}.`)
+  const twice = header.cells.find((name, i) => name !== '' && header.cells.indexOf(name) < i)
+  if (twice !== undefined) throw new Error(`The header of the file has the column ${twice} twice.`)
+  if (header.cells.some(isUnreadable)) throw new Error('The file is not UTF-8: save it as that.')
+  const asksOf = mapOf(header.cells)
   for await (const { line, read, cells, fault } of rows) {
     const at = { at: `line ${line}`, read }
     if (fault !== undefined) yield { ...at, asks: [], fault }
+    else if (cells.some(isUnreadable))
+      yield { ...at, asks: [], fault: 'has a character that cannot be read: the file has to be UTF-8' }
     else if (cells.length !== header.cells.length)
       yield { ...at, asks: [], fault: 'has not as many columns as the header' }
     else {
@@ -41,6 +47,9 @@ export async function* csvEntries(file: string, asksOf: RowMap): AsyncGenerator<
     }
   }
 }
+
+/** What is not UTF-8 has this character in its place. */
+const isUnreadable = (cell: string): boolean => cell.includes('\ufffd')
 
 /** Each row is read for itself, so that none that is faulty takes others with it. */
 async function* rowsOf(lines: AsyncGenerator<Line>, delimiter: string): AsyncGenerator<Row, undefined> {
@@ -71,6 +80,7 @@ const OPEN = 'has a quote that is never closed'
 /** The cells of a row, or what is wrong with it. */
 function cellsIn(text: string, how: { delimiter: string; relax_quotes?: boolean }): string[] | string {
   if (text.length > LONGEST_ROW) return `is longer than ${LONGEST_ROW} characters`
+  if (!text.includes('"')) return text.split(how.delimiter).map((cell) => cell.trim())
   try {
     const [cells = []] = parse(text, { trim: true, ...how }) as string[][]
     return cells

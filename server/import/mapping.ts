@@ -1,11 +1,15 @@
 import { MEASUREMENTS } from '../../records/kinds.ts'
 import type { MeasurementKind } from '../../records/measurements/measurement.ts'
+import { jsonIn } from '../../schemas/json-file.ts'
 import { type Ask, isJson, type Json } from './entry.ts'
 
 type Row = Record<string, string>
 
 /** What a row becomes: one measurement for each that has a value in it. */
-export type RowMap = (row: Row) => Ask[]
+type RowMap = (row: Row) => Ask[]
+
+/** The same of a table, by the names of its columns. @throws Error for a table in which it finds no measurements */
+export type TableMap = (columns: readonly string[]) => RowMap
 
 const kinds = new Map(MEASUREMENTS.map((kind) => [kind.path, kind]))
 
@@ -19,58 +23,90 @@ const COLUMN = /\{([^{}]+)\}/g
  *
  * @throws Error for what is no such list
  */
-export function rowMapOf(text: string): RowMap {
+export function tableMapOf(file: Uint8Array): TableMap {
   let maps: unknown
   try {
-    maps = JSON.parse(text)
-  } catch {
-    throw new Error('The mapping file is not valid JSON.')
+    maps = jsonIn(file)
+  } catch (error) {
+    throw new Error(`The mapping file is not valid JSON: ${(error as Error).message}`)
   }
   if (!Array.isArray(maps) || maps.length === 0 || !maps.every(isJson))
     throw new Error('The mapping file is not a list of measurements.')
-  for (const { kind } of maps as Json[])
-    if (!kinds.has(String(kind))) throw new Error(`The mapping file names an unknown kind: ${kind}.`)
-  return (row) => (maps as Json[]).flatMap((map) => mapped(map, row))
+  require(maps.flatMap((map, i) => faultsOf(map, `${i}`)))
+  return (columns) => {
+    require(maps.flatMap((map, i) => unknownColumns(map, columns, `${i}`)))
+    return (row) => maps.flatMap((map) => mapped(map, row))
+  }
 }
+
+function require(faults: readonly string[]): void {
+  if (faults.length > 0) throw new Error(`The mapping file has faults:\n  - ${faults.join('\n  - ')}`)
+}
+
+function faultsOf({ when = {}, kind: name, ...fields }: Json, path: string): string[] {
+  const kind = kinds.get(String(name))
+  const names = Object.keys(fields)
+  return [
+    ...(isJson(when) ? [] : [`${path}.when must be an object: what a column has to say`]),
+    ...(kind
+      ? names
+          .filter((field) => !Object.hasOwn(kind.body.properties, field))
+          .map((field) => `${path}.${field} is no property of ${name}`)
+      : [`${path}.kind must be one of ${[...kinds.keys()].join(', ')}: ${name} is an unknown kind`]),
+    ...(kind && !valuesOf(kind, fields).length ? [`${path} takes no value from a column`] : []),
+  ]
+}
+
+/** Without its columns a measurement would be left out of every row, and nobody would be told. */
+const unknownColumns = ({ when = {}, ...fields }: Json, columns: readonly string[], path: string): string[] =>
+  [
+    ...Object.keys(when as Json).map((column) => ({ at: 'when', column })),
+    ...Object.entries(fields).flatMap(([at, value]) => columnsIn(value).map((column) => ({ at, column }))),
+  ].flatMap(({ at, column }) =>
+    columns.includes(column) ? [] : [`${path}.${at}: the file has no column ${column}`],
+  )
+
+const columnsIn = (value: unknown): string[] =>
+  typeof value === 'string' ? [...value.matchAll(COLUMN)].map(([, column = '']) => column) : []
+
+/** The properties without which a row holds no such measurement. */
+const valuesOf = (kind: MeasurementKind, fields: Json): string[] =>
+  Object.keys(fields).filter((field) => isNumeric(kind, field) && columnsIn(fields[field]).length > 0)
 
 function mapped({ when = {}, kind: name, ...fields }: Json, row: Row): Ask[] {
   if (Object.entries(when as Json).some(([column, value]) => row[column] !== String(value))) return []
   const kind = kinds.get(String(name)) as MeasurementKind
-  const filled = Object.entries(fields).flatMap(([field, value]) => {
-    if (typeof value !== 'string') return [[field, value]]
-    const columns = [...value.matchAll(COLUMN)].map(([, column = '']) => row[column])
-    if (columns.some((one) => one === undefined || one === '')) return []
-    return [
-      [
-        field,
-        typed(
-          kind,
-          field,
-          value.replaceAll(COLUMN, (_, column: string) => row[column] ?? ''),
-        ),
-      ],
-    ]
-  })
-  const measurement: Json = Object.fromEntries(filled)
-  const values = Object.entries(fields).filter(
-    ([field, value]) => isNumeric(kind, field) && isTemplate(value),
+  const measurement: Json = Object.fromEntries(
+    Object.entries(fields).flatMap(([field, value]) => {
+      if (typeof value !== 'string') return [[field, value]]
+      if (columnsIn(value).some((column) => row[column] === '')) return []
+      const text = value.replaceAll(COLUMN, (_, column: string) => row[column] ?? '')
+      return [[field, typed(kind, field, text)]]
+    }),
   )
-  return values.some(([field]) => field in measurement)
+  return valuesOf(kind, fields).some((field) => field in measurement)
     ? [{ measurement: { kind: name, ...measurement } }]
     : []
 }
 
-const isTemplate = (value: unknown): boolean => typeof value === 'string' && value.match(COLUMN) !== null
-
-/** Rows whose header names the properties; without a column `kind`, those that are there tell it. */
-export const rowsByHeader: RowMap = (row) => {
-  const { kind: told, ...rest } = Object.fromEntries(Object.entries(row).filter(([, value]) => value !== ''))
-  const kind = told === undefined ? kindOf(Object.keys(rest)) : kinds.get(told)
-  const fields = Object.entries(rest).map(([field, value]) => [
-    field,
-    kind ? typed(kind, field, value) : value,
-  ])
-  return [{ measurement: { kind: kind?.path ?? told, ...Object.fromEntries(fields) } }]
+/** A table whose header names the properties; without a column `kind`, those that a row has a value of tell it. */
+export const tableByHeader: TableMap = (columns) => {
+  if (!columns.includes('kind') && !kindOf(columns))
+    throw new Error(
+      'The header of the file names nothing that is measured, such as systolic or weight: the first line has to name ' +
+        'the properties, or a mapping file (--map) says what the columns mean.',
+    )
+  return (row) => {
+    const { kind: told, ...rest } = Object.fromEntries(
+      Object.entries(row).filter(([, value]) => value !== ''),
+    )
+    const kind = told === undefined ? kindOf(Object.keys(rest)) : kinds.get(told)
+    const fields = Object.entries(rest).map(([field, value]) => [
+      field,
+      kind ? typed(kind, field, value) : value,
+    ])
+    return [{ measurement: { kind: kind?.path ?? told, ...Object.fromEntries(fields) } }]
+  }
 }
 
 /** The kind of which most is there. */

@@ -34,6 +34,7 @@ export function progressBar(out: Output, before: number) {
         out.write(`${line}\n`)
       }
     },
+    /** Leaves its line to what is told next. */
     end(): void {
       if (out.isTTY) out.write('\r\x1b[K')
     },

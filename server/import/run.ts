@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Call } from './client.ts'
 import type { Ask, Entry, Json } from './entry.ts'
 
@@ -29,7 +29,9 @@ export interface Progress {
 /** Entries sent at the same time; one may hold more than one measurement. */
 const STEP = 250
 const LARGEST_BATCH = 1000
-const TOO_LARGE = 413
+/** Of a body that cannot be read, or is too large, as a whole: one of its entries may be what is wrong with it. */
+const UNREAD = [400, 413]
+const FOUND = 200
 const CREATED = 201
 const THERE_ALREADY = 412
 
@@ -98,7 +100,9 @@ class Storer {
     const { ehrId, carePlanId } = this.#target
     const items = measurements.map(({ body }) => ({ carePlanId, ...body }))
     const { status, body } = await this.#call('POST', `/ehr/${ehrId}/procedure/batch`, { items })
-    if (status === TOO_LARGE && items.length > 1) {
+    if (UNREAD.includes(status)) {
+      const [first, ...others] = measurements
+      if (others.length === 0) return this.#refused(first?.at ?? '', told(body, status))
       const half = Math.ceil(items.length / 2)
       await this.#batch(measurements.slice(0, half))
       return this.#batch(measurements.slice(half))
@@ -112,26 +116,40 @@ class Storer {
 
   async #resource(at: string, { resource, body }: Exclude<Ask, { measurement: Json }>): Promise<void> {
     const base = `/ehr/${this.#target.ehrId}/${resource}`
-    if (resource === 'diagnosis') {
-      this.#diagnoses ??= await this.#known(base)
-      const same = sameness(body)
-      if (this.#diagnoses.has(same)) this.#tally.known += 1
-      // A request whose response was lost is sent again.
-      else if (await this.#sent(at, 'POST', base, body, { 'idempotency-key': randomUUID() }))
-        this.#diagnoses.add(same)
-      return
-    }
-    const path = resource === 'device' ? base : `${base}/${encodeURIComponent(String(body.substance))}`
+    if (resource === 'diagnosis') return this.#diagnosis(at, base, body)
+    const substance = String(body.substance)
+    if (/\p{Surrogate}/u.test(substance)) return this.#refused(at, 'substance holds half of a character.')
+    if (/^\.\.?$/.test(substance)) return this.#refused(at, 'substance must not be . or ..')
+    const path = resource === 'device' ? base : `${base}/${encodeURIComponent(substance)}`
     // What is there may have been corrected since.
-    await this.#sent(at, 'PUT', path, body, { 'if-none-match': '*' })
+    this.#count(at, await this.#call('PUT', path, body, { 'if-none-match': '*' }))
   }
 
-  async #sent(...[at, ...args]: [at: string, ...Parameters<Call>]): Promise<boolean> {
-    const { status, body } = await this.#call(...args)
-    if (status === CREATED) this.#tally.stored += 1
-    else if (status === THERE_ALREADY) this.#tally.known += 1
+  async #diagnosis(at: string, base: string, body: Json): Promise<void> {
+    this.#diagnoses ??= await this.#known(base)
+    const same = sameness(body)
+    if (this.#diagnoses.has(same)) {
+      this.#tally.known += 1
+      return
+    }
+    // Under the same key it is stored once, also when another import of the file is under way.
+    let key = keyOf(base, body)
+    let answer = await this.#call('POST', base, body, { 'idempotency-key': key })
+    while (answer.replayed && answer.status === CREATED) {
+      const { id } = answer.body
+      if ((await this.#call('GET', `${base}/${id}`)).status === FOUND) break
+      // It has been deleted since.
+      key = keyOf(key, id)
+      answer = await this.#call('POST', base, body, { 'idempotency-key': key })
+    }
+    this.#count(at, answer)
+    if (answer.status === CREATED) this.#diagnoses.add(same)
+  }
+
+  #count(at: string, { status, body, replayed }: Awaited<ReturnType<Call>>): void {
+    if (status === THERE_ALREADY || (status === CREATED && replayed)) this.#tally.known += 1
+    else if (status === CREATED) this.#tally.stored += 1
     else this.#refused(at, told(body, status))
-    return status === CREATED
   }
 
   async #known(base: string): Promise<Set<string>> {
@@ -153,19 +171,26 @@ class Storer {
   }
 }
 
-/** What is known of its beginning to the month or the year stands in the remark. */
-const sameness = ({ name, code, onset, comment }: Json): string =>
-  JSON.stringify([
-    name,
-    (code as Json | null)?.system ?? null,
-    (code as Json | null)?.code ?? null,
-    onset ?? /^onset: (.*)$/m.exec(String(comment))?.[1] ?? null,
+/** What somebody may have more than once is told apart by when it began, or else was recognised or over. */
+const sameness = ({ name, code, comment, ...days }: Json): string => {
+  // What is known of a day to the month or the year stands in the remark.
+  const when = (day: string) => days[day] ?? new RegExp(`^${day}: (.*)$`, 'm').exec(String(comment))?.[1]
+  const { system = null, code: value = null } = (code ?? {}) as Json
+  return JSON.stringify([
+    ...[name, system, value],
+    when('onset') ?? when('recognised') ?? when('resolved') ?? null,
   ])
+}
+
+const keyOf = (...of: unknown[]): string => createHash('sha256').update(JSON.stringify(of)).digest('hex')
 
 const reasons = (errors: readonly { message: string }[]): string =>
-  errors.map(({ message }) => message).join(' ')
+  [...new Set(errors.map(({ message }) => message))].join(' ')
 
 const told = (
-  body: { title?: string; errors?: { message: string }[] } | undefined,
+  body: { title?: string; detail?: string; errors?: { message: string }[] } | undefined,
   status: number,
-): string => (body?.errors?.length ? reasons(body.errors) : `${body?.title ?? status}.`)
+): string =>
+  body?.errors?.length
+    ? reasons(body.errors)
+    : [`${body?.title ?? status}.`, body?.detail ?? []].flat().join(' ')

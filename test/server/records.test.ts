@@ -4,7 +4,7 @@ import { UnderWay } from '../../records/store/steps/under-way.ts'
 import { readConfig } from '../../server/config/config.ts'
 import { openRecords } from '../../server/records.ts'
 import { createLog } from '../../server/telemetry/log.ts'
-import { type FaultyMongo, startFaultyMongo } from '../harness/faulty-mongo/faulty-mongo.ts'
+import { faultyMongoOfBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
 import { databaseUri } from '../harness/run.ts'
 import { newDataDir } from '../harness/service/process.ts'
 
@@ -19,7 +19,7 @@ async function begin(client: MongoClient, log = createLog(config)): Promise<void
 }
 
 describe('the records of an earlier version', () => {
-  let faulty: FaultyMongo
+  const faulty = faultyMongoOfBlock()
   let clients: MongoClient[]
   let first: MongoClient
   let events: Collection
@@ -27,7 +27,6 @@ describe('the records of an earlier version', () => {
   let declared: IndexDescriptionInfo
 
   before(async () => {
-    faulty = await startFaultyMongo(databaseUri(''))
     const { pathname } = new URL(databaseUri('indexes'))
     clients = [1, 2, 3].map(() => new MongoClient(faulty.uri + pathname))
     first = clients[0] as MongoClient
@@ -37,7 +36,6 @@ describe('the records of an earlier version', () => {
   })
   after(async () => {
     for (const client of clients) await client.close()
-    await faulty.close()
   })
 
   const indexes = async () => events.indexes() as Promise<IndexDescriptionInfo[]>

@@ -40,8 +40,10 @@ describe('npm run import, of what other programs wrote,', function () {
       ...ok(await from.call('GET', 'procedure/bloodpressure/omh')),
       ...ok(await from.call('GET', 'procedure/bodytemperature/omh')),
     ]
-    const { code, said } = await run(to, fileOf([...points, { header: {}, body: {} }]))
+    const mean = { ...points[0], body: { ...points[0].body, descriptive_statistic: 'average' } }
+    const { code, said } = await run(to, fileOf([mean, ...points, { header: {}, body: {} }]))
     assert.equal(code, 0, said)
+    assert.match(said, /Left out: 1 of descriptive statistic average\n.*\nStored: 2, known: 0, refused: 0/)
     const [stored] = ok(await to.call('GET', 'procedure/bloodpressure')).items
     for (const [name, value] of Object.entries(pressure)) assert.equal(stored[name], value, name)
     const [warm] = ok(await to.call('GET', 'procedure/bodytemperature')).items
@@ -76,7 +78,10 @@ describe('npm run import, of what other programs wrote,', function () {
         ...{ clinicalStatus: { coding: [{ code: 'remission' }] }, onsetDateTime: '2010-05-01T10:00:00Z' },
         ...{ verificationStatus: { coding: [{ code: 'confirmed' }] }, note: [{ text: 'Mild' }] },
       },
-      { resourceType: 'Condition', code: { text: 'Flu' }, abatementDateTime: '2020-01-01' },
+      {
+        ...{ resourceType: 'Condition', code: { text: 'Flu' }, abatementDateTime: '2020-01-01' },
+        clinicalStatus: { coding: [{ code: 'active' }] },
+      },
       { resourceType: 'Condition', code: 7 },
       { resourceType: 'Condition', code: { text: 'Gout' }, onsetDateTime: '2011', note: [{ text: 'Left' }] },
       {
@@ -159,6 +164,100 @@ describe('npm run import, of what other programs wrote,', function () {
     ok(await place.call('PUT', 'adversereaction/penicillin', { criticality: 'low' }))
     assert.match((await run(place, file)).said, /Stored: 0, known: 7, refused: 8/)
     assert.equal(ok(await place.call('GET', 'adversereaction/penicillin')).criticality, 'low')
+  })
+
+  const resources = (...of: object[]) =>
+    fileOf({ resourceType: 'Bundle', entry: of.map((resource) => ({ resource })) })
+
+  it('keeps what FHIR says in other ways: SNOMED CT, notes, words and ages in place of days', async () => {
+    const place = await newPlace()
+    const snomed = (code: string) => ({ coding: [{ code: 'x' }, { system: 'http://snomed.info/sct', code }] })
+    const observed = {
+      ...{ resourceType: 'Observation', status: 'final', effectiveDateTime: '2026-03-01T08:30:00Z' },
+      note: [{ text: 'At rest' }, { text: 'Seated' }],
+    }
+    const pressure = (code: string, value: number) => ({
+      code: snomed(code),
+      valueQuantity: { value, code: 'mm[Hg]' },
+    })
+    const asthma = { system: 'http://snomed.info/sct', code: '195967001', display: 'Asthma' }
+    const file = resources(
+      {
+        ...{ ...observed, code: snomed('75367002') },
+        component: [pressure('271649006', 128), pressure('271650006', 82)],
+      },
+      { ...observed, code: snomed('364075005'), valueQuantity: { value: 61, code: '/min' } },
+      { ...observed, code: snomed('60621009'), valueQuantity: { value: 22.5, unit: 'kg/m2' } },
+      { ...observed, code: snomed('60621009'), valueQuantity: { value: 22.5, code: '[lb_av]/[in_i]2' } },
+      {
+        ...{ ...observed, code: snomed('33747003') },
+        valueQuantity: { value: 33.3, comparator: '>', code: 'mmol/L' },
+      },
+      {
+        ...{ resourceType: 'Condition', code: { coding: [{ code: 'local' }, asthma] } },
+        ...{ onsetString: 'childhood', severity: snomed('24484000') },
+        note: [{ text: 'Mild' }, { text: 'At night' }],
+      },
+      { resourceType: 'Condition', code: { text: 'Gout' }, onsetAge: { value: 40, unit: 'years' } },
+      { resourceType: 'AllergyIntolerance', code: { text: '..' } },
+      {
+        resourceType: 'Device',
+        deviceName: [{ name: 'Cuff' }],
+        expirationDate: '2030-05',
+        note: [{ text: 'Spare' }],
+      },
+      { resourceType: 'Device', deviceName: [{ name: 'x' }], serialNumber: '1' },
+      { resourceType: 'Device', deviceName: [{ name: 'x' }], udiCarrier: [{ carrierHRF: '2' }] },
+      {
+        ...{ resourceType: 'Device', deviceName: [{ name: 'x' }] },
+        ...{ serialNumber: '1', udiCarrier: [{ carrierHRF: '2' }] },
+      },
+    )
+    const { said } = await run(place, file)
+    assert.deepEqual(said.match(/^(Refused|Left out|Stored).*$/gm), [
+      'Refused, entry 4: holds a BMI in [lb_av]/[in_i]2, not in kg/m2',
+      'Refused, entry 5: holds no exact value: > 33.3',
+      'Refused, entry 8: substance must not be . or ..',
+      'Refused, entry 12: The request conflicts with the current state. The identifiers belong to two different records.',
+      'Stored: 8, known: 0, refused: 4.',
+    ])
+    const [measured] = ok(await place.call('GET', 'procedure/bloodpressure')).items
+    assert.deepEqual([measured.systolic, measured.diastolic, measured.comment], [128, 82, 'At rest\nSeated'])
+    const [gout, found] = ok(await place.call('GET', 'diagnosis')).items
+    assert.deepEqual(
+      [found.name, found.code.code, found.severity, found.comment],
+      ['Asthma', '195967001', 'severe', 'Mild\nAt night\nonset: childhood'],
+    )
+    assert.equal(gout.comment, 'onset: 40 years')
+    const cuff = ok(await place.call('GET', 'device')).items.at(-1)
+    assert.deepEqual([cuff.expiry, cuff.comment], [null, 'Spare\nexpiry: 2030-05'])
+    assert.match((await run(place, file)).said, /Stored: 0, known: 8, refused: 4/)
+  })
+
+  it('tells diagnoses apart by when they were recognised or over, and stores them once when two imports run at once', async () => {
+    const place = await newPlace()
+    const flu = (more: object) => ({ resourceType: 'Condition', code: { text: 'Flu' }, ...more })
+    const file = resources(
+      flu({ recordedDate: '2019-01-07' }),
+      flu({ recordedDate: '2021-02-01T10:00:00Z' }),
+      flu({ abatementDateTime: '2024-03' }),
+      flu({ abatementDateTime: '2025-03-02' }),
+      flu({}),
+    )
+    const both = await Promise.all([run(place, file), run(place, file)])
+    const counts = both.map(({ said }) =>
+      /Stored: (\d), known: (\d), refused: 0/.exec(said)?.slice(1).map(Number),
+    )
+    assert.deepEqual(
+      counts.map((count) => (count?.[0] ?? 0) + (count?.[1] ?? 0)),
+      [5, 5],
+      both.map(({ said }) => said).join(),
+    )
+    assert.deepEqual(await totals(place, 'diagnosis'), { diagnosis: 5 })
+    const [latest] = ok(await place.call('GET', 'diagnosis')).items
+    ok(await place.call('DELETE', `diagnosis/${latest.id}`), 204)
+    assert.match((await run(place, file)).said, /Stored: 1, known: 4, refused: 0/)
+    assert.deepEqual(await totals(place, 'diagnosis'), { diagnosis: 5 })
   })
 
   for (const person of ['erminia', 'ammie'].slice(0, sized(1, 2)))

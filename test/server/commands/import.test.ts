@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { ok } from '../../harness/clients/path-client.ts'
 import { until } from '../../harness/until.ts'
-import { directory, fileOf, newPlace, run, start, totals } from './importing.ts'
+import { directory, fileOf, newPlace, run, runOn, start, totals } from './importing.ts'
 
 describe('npm run import', function () {
   this.timeout(60_000)
@@ -66,6 +66,90 @@ describe('npm run import', function () {
     assert.match(said, /Refused, line 602: is longer than 100000 characters/)
   })
 
+  it('stores nothing of what is not UTF-8', async () => {
+    const place = await newPlace()
+    const rows =
+      'timestamp,weight,weightUnit,comment\n2026-03-01T08:30:00Z,70,kg,caf\xe9\n2026-03-02T08:30:00Z,70,kg,thee'
+    const { code, said } = await run(place, fileOf(Buffer.from(rows, 'latin1'), 'csv'))
+    assert.equal(code, 1, said)
+    assert.match(said, /Refused, line 2: has a character that cannot be read: the file has to be UTF-8/)
+    assert.match(said, /Stored: 1, known: 0, refused: 1/)
+    for (const [file, told] of [
+      [fileOf(Buffer.from(`\ufeff${rows}`, 'utf16le'), 'csv'), /The file is not UTF-8/],
+      [fileOf(Buffer.from('[{"a": "caf\xe9"}]', 'latin1'), 'json'), /not valid JSON: it is not UTF-8/],
+    ] as const)
+      assert.match((await run(place, file)).said, told)
+  })
+
+  it('refuses a mapping that would leave every row out, with all that is wrong with it', async () => {
+    const place = await newPlace()
+    const file = fileOf('time,kilos\n2026-03-01T08:30:00Z,70')
+    const weight = { kind: 'bodyweight', timestamp: '{time}', weight: '{kilos}', weightUnit: 'kg' }
+    const mapped = async (...maps: object[]) => (await run(place, file, '--map', fileOf(maps))).said
+    assert.deepEqual(
+      (await mapped({ ...weight, when: 'x', wieght: 1, weight: 70 }, { ...weight, kind: 'pulse' }))
+        .split('\n')
+        .slice(1, -1),
+      [
+        '  - 0.when must be an object: what a column has to say',
+        '  - 0.wieght is no property of bodyweight',
+        '  - 0 takes no value from a column',
+        '  - 1.kind must be one of bloodpressure, bmi, bodytemperature, bodyweight, heartrate, oxygensaturation, ' +
+          'bloodglucose, acq, hads, dsmq: pulse is an unknown kind',
+      ],
+    )
+    assert.deepEqual(
+      (await mapped({ ...weight, when: { loinc: '1' }, weight: '{Kilos}' }, weight)).split('\n').slice(1, -1),
+      ['  - 0.when: the file has no column loinc', '  - 0.weight: the file has no column Kilos'],
+    )
+    assert.match(await mapped(weight), /Stored: 1, known: 0, refused: 0/)
+    assert.match((await run(place, file)).said, /The header of the file names nothing that is measured/)
+  })
+
+  it('refuses what the service cannot read by its entry, and stores what stands around it', async () => {
+    const place = await newPlace()
+    const weight = (day: number, more: object) => ({
+      header: { schema_id: { name: 'body-weight' } },
+      body: {
+        body_weight: { value: 70, unit: 'kg' },
+        effective_time_frame: { date_time: `2026-03-0${day}T08:30:00Z` },
+        ...more,
+      },
+    })
+    const deep = JSON.parse(`${'['.repeat(40)}70${']'.repeat(40)}`)
+    const points = [
+      weight(1, {}),
+      weight(2, { body_weight: { value: deep, unit: 'kg' } }),
+      weight(3, { body_weight: { value: 70, unit: '\ud800' } }),
+      weight(4, {}),
+    ]
+    const { code, said } = await run(place, fileOf(points))
+    assert.equal(code, 1, said)
+    assert.match(said, /Refused, entry 2: The body must not be nested deeper/)
+    assert.match(said, /Refused, entry 3: .* must be a number or a text that can be stored/)
+    assert.match(said, /Stored: 2, known: 0, refused: 2/)
+    const allergy = (substance: string) => ({
+      resource: { resourceType: 'AllergyIntolerance', code: { text: substance } },
+    })
+    const bundle = { resourceType: 'Bundle', entry: [allergy('\ud800'), allergy('Latex')] }
+    assert.match(
+      (await run(place, fileOf(`\ufeff${JSON.stringify(bundle)}`, 'json'))).said,
+      /Refused, entry 1: .*\n.*Stored: 1, known: 0, refused: 1/s,
+    )
+  })
+
+  it('tells what it refuses in lines of their own, on a terminal that shows how far it is', async () => {
+    const rows = Array.from(
+      { length: 600 },
+      (_, i) => `2026-01-01T00:00:00.${i + 100}Z,${i % 251 ? 60 : 0},/min`,
+    )
+    const file = fileOf(['timestamp,heartRate,heartRateUnit', ...rows].join('\n'))
+    const { said } = await runOn(true, await newPlace(), file)
+    assert.equal(said.match(/Refused, line \d+: heartRate must/g)?.length, 3, said)
+    assert.equal(said.match(/ entries\/s, \d+ s left/g)?.length, 3, said)
+    assert.doesNotMatch(said, /leftRefused/)
+  })
+
   it('goes on where it was killed, stores nothing twice, and tells of the whole in the end', async () => {
     const place = await newPlace()
     const rates = Array.from({ length: 1500 }, (_, i) =>
@@ -89,6 +173,16 @@ describe('npm run import', function () {
     assert.deepEqual(await totals(place, 'heartrate'), { heartrate: 1499 })
   })
 
+  it('stores what lies where nothing can be written', async () => {
+    const place = await newPlace()
+    const file = openSync(fileOf('timestamp,heartRate,heartRateUnit\n2026-01-01T00:00:00Z,60,/min'), 'r')
+    const { code, said } = await run(place, `/dev/fd/${file}`)
+    closeSync(file)
+    assert.equal(code, 0, said)
+    assert.match(said, /Begins anew when it is interrupted, storing nothing twice: .*import-state/)
+    assert.match(said, /Stored: 1, known: 0, refused: 0/)
+  })
+
   it('tells when the service refuses it as a whole', async () => {
     const place = await newPlace()
     const file = fileOf('timestamp,heartRate,heartRateUnit\n2026-01-01T00:00:00Z,60,/min')
@@ -98,15 +192,17 @@ describe('npm run import', function () {
     assert.match((await run(place, file)).said, /Stored: 1, known: 0, refused: 0/)
   })
 
-  it('says that it waits when the service asks for it', async () => {
-    const answers = [429, 401]
+  it('says that it waits when the service asks for it, and when it is another one', async () => {
+    const answers = [429, 401, 200]
     const busy = createServer((_, response) =>
       response.writeHead(answers.shift() ?? 500, { 'retry-after': '0' }).end(),
     )
     await once(busy.listen(0, '127.0.0.1'), 'listening')
     const { port } = busy.address() as AddressInfo
-    const { said } = await run(await newPlace(), fileOf('a,b\n1,2'), '--url', `http://127.0.0.1:${port}`)
-    assert.match(said, /answers 429: trying again in 1 s.*The login was refused: 401/s)
+    const [place, file] = [await newPlace(), fileOf('a,b\n1,2')]
+    const told = async () => (await run(place, file, '--url', `http://127.0.0.1:${port}`)).said
+    assert.match(await told(), /answers 429: trying again in 1 s.*The login was refused: 401/s)
+    assert.match(await told(), /What answers at http:\S+ is not the service/)
     busy.close()
   })
 
@@ -116,6 +212,7 @@ describe('npm run import', function () {
       [join(directory, 'nowhere.csv'), [], /ENOENT/],
       [fileOf('{"', 'json'), [], /not valid JSON/],
       [fileOf({ a: 1 }), [], /neither/],
+      [fileOf('a,b,a\n1,2,3'), [], /has the column a twice/],
       [fileOf('a,b\n1,2'), ['--map', fileOf([{ kind: 'pulse' }])], /an unknown kind/],
       [fileOf('a,b\n1,2'), ['--url', 'ftp://x'], /--url/],
     ] as const) {

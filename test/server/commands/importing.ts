@@ -20,11 +20,14 @@ export async function newPlace(): Promise<Place> {
 export const directory = mkdtempSync(join(tmpdir(), 'import-'))
 let files = 0
 export function fileOf(
-  content: string | object,
+  content: string | Buffer | object,
   ending = typeof content === 'string' ? 'csv' : 'json',
 ): string {
   const file = join(directory, `${files++}.${ending}`)
-  writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
+  writeFileSync(
+    file,
+    typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content),
+  )
   return file
 }
 
@@ -35,10 +38,12 @@ const calledBy = ({ ehrId, carePlanId, email, password }: Place, file: string) =
 })
 
 /** Runs the command as the patient. */
-export async function run(place: Place, file: string, ...more: string[]) {
+export const run = (place: Place, file: string, ...more: string[]) => runOn(false, place, file, ...more)
+
+export async function runOn(isTTY: boolean, place: Place, file: string, ...more: string[]) {
   const { args, env } = calledBy(place, file)
   let said = ''
-  const output = { write: (text: string) => (said += text) }
+  const output = { isTTY, write: (text: string) => (said += text) }
   const terminal = { env, stdin: process.stdin, stdout: output, stderr: output }
   const code = await importCommand([...args, ...more], terminal)
   return { code, said }

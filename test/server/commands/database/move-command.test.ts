@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { startEmbeddedMongo } from '@health-record-service/embedded-mongo'
 import { type Db, type Document, MongoClient } from 'mongodb'
-import { type FaultyMongo, startFaultyMongo } from '../../../harness/faulty-mongo/faulty-mongo.ts'
+import { faultyMongoOfBlock } from '../../../harness/faulty-mongo/faulty-mongo.ts'
 import { databaseUri } from '../../../harness/run.ts'
 import { clientOf, startServing, stopProcess } from '../../../harness/service/process.ts'
 import { move } from './move.ts'
@@ -11,7 +11,7 @@ describe('npm run move', function suite() {
   this.timeout(60_000)
   let dataDir: string
   let target: MongoClient
-  let proxy: FaultyMongo
+  const proxy = faultyMongoOfBlock()
   const account = { username: 'ann@example.org', email: 'ann@example.org', password: 'a long password' }
 
   before(async () => {
@@ -29,12 +29,8 @@ describe('npm run move', function suite() {
       )
     })
     target = await MongoClient.connect(databaseUri('moved'))
-    proxy = await startFaultyMongo(databaseUri(''))
   })
-  after(async () => {
-    await proxy.close()
-    await target.close()
-  })
+  after(() => target.close())
 
   async function inSource(
     work: (custom: ReturnType<ReturnType<MongoClient['db']>['collection']>) => Promise<void>,
