@@ -10,7 +10,6 @@ import { acq, acqViolations } from '../records/measurements/calculations/scores/
 import { sharedHolders } from '../records/registered/into.ts'
 import { announcer, type LastRead } from '../records/store/announce.ts'
 import type { Records } from '../records/store/writing/transaction.ts'
-import { queuedTurns } from '../records/store/writing/turns.ts'
 import { AcqParams } from '../schemas/acq.ts'
 import { ConditionParams } from '../schemas/blood-pressure-condition.ts'
 import { BmiParams } from '../schemas/bmi.ts'
@@ -41,7 +40,6 @@ export function registerTriggers(
     find,
     announce: announcer(records, lastRead),
     joinWrite,
-    inTurn: queuedTurns(),
   }
   respondInFull((className, object) => tellOutage(afterCreate(records, className, object)))
   for (const className of CLASS_NAMES) {

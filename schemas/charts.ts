@@ -75,6 +75,7 @@ export const Timeline = closed('Timeline', 'A page of what happened in an EHR', 
   page: member('The position of this page in the timeline', {
     limit: Type.Integer({ description: 'Maximum number of events', examples: [100] }),
     next: nullable(text('The `cursor` of the next page; null on the last one')),
+    prev: nullable(text('The `cursor` of the page before; null on the first one')),
     order: text('asc or desc', 'desc'),
   }),
   links,
@@ -140,12 +141,12 @@ export const MedGraph = closed('MedGraph', 'Measured values as lines that charts
   axes: Type.Array(Axis, { description: 'The scales' }),
   series: Type.Array(GraphSeries, { description: 'The lines' }),
   annotations: Type.Array(
-    member('An alert or an event', {
+    member('An alert, an event or a diagnosis', {
       x: number('When it began', 1772353800000),
       xEnd: nullable(number('When it ended', 1772357400000)),
-      kind: text('alert or event', 'alert'),
+      kind: text('alert, event or diagnosis', 'alert'),
       label: text('In words', 'Blood pressure 185/112 mmHg: Hypertension grade 3'),
-      href: href('Path of the event'),
+      href: href('Path of the record'),
     }),
     { description: 'The newest 200 in this period, in chronological order' },
   ),

@@ -33,11 +33,11 @@ export const moment = (description: string) =>
     { additionalProperties: false, description, ...mustBeMoment },
   )
 
-/** A measured number; its unit stands in a property beside it. */
+/** A measured number; its unit stands in a property beside it, and its range is a rule: it depends on the unit. */
 export const quantity = (description: string, ...examples: number[]) =>
-  Type.Number({ exclusiveMinimum: 0, description, ...(examples.length > 0 ? { examples } : {}) })
+  Type.Number({ description, ...(examples.length > 0 ? { examples } : {}) })
 
-/** The unit of a quantity: its range and the codes are checked by records/units. */
+/** The unit of a quantity: the codes are checked by records/measurements/quantities. */
 export const unit = (of: string, codes: string) =>
   Type.String({
     minLength: 1,

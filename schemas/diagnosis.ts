@@ -23,7 +23,11 @@ export const Diagnosis = forms({
     severity: Type.Optional(GradeEnum),
     certainty: Type.Optional(CertaintyEnum),
     bodySite: Type.Optional(line('Where in the body', 'Left knee')),
-    status: Type.Optional({ ...DiagnosisStatusEnum, default: 'active' }),
+    status: Type.Optional({
+      ...DiagnosisStatusEnum,
+      description:
+        'Clinical status, as of a FHIR R4 Condition; without one active, or resolved when that day is told',
+    }),
     comment: Type.Optional(text('A remark on it', 'Found by chance at the yearly check-up')),
     ...searched,
     goesOn: internal(Type.Boolean({ description: 'Whether its status is active, recurrence or relapse' })),

@@ -1,4 +1,4 @@
-import type { Violation } from './violation.ts'
+import { MOST_VIOLATIONS, type Violation } from './violation.ts'
 
 /**
  * Every error that the service answers, one row each: HTTP status and title. The path family shows a row as a
@@ -89,7 +89,7 @@ export class ServiceError extends Error {
     this.status = status
     this.title = title
     this.detail = details.detail
-    this.violations = details.violations ?? []
+    this.violations = details.violations?.slice(0, MOST_VIOLATIONS) ?? []
     this.version = details.version
     this.retryAfter = details.retryAfter
   }

@@ -6,3 +6,14 @@ export interface JsonFile {
   /** Why its content is not known. */
   fault?: string
 }
+
+/** What a file holds, which has to be UTF-8; some editors put a byte order mark in front. @throws SyntaxError */
+export const jsonIn = (file: Uint8Array): unknown => JSON.parse(utf8In(file))
+
+function utf8In(file: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(file)
+  } catch {
+    throw new SyntaxError('it is not UTF-8')
+  }
+}

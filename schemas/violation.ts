@@ -74,6 +74,14 @@ function sentence({ keyword, params, message }: ErrorObject): string {
   }
 }
 
-/** All violations in one line, each with its path. */
-export const inOneLine = (violations: readonly Violation[]): string =>
-  violations.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('; ')
+/** More in one answer help nobody: somebody may send a hundred thousand values. */
+export const MOST_VIOLATIONS = 100
+
+/** Violations in one line, each with its path, and how many more there are. */
+export function inOneLine(violations: readonly Violation[]): string {
+  const sentences = violations
+    .slice(0, MOST_VIOLATIONS)
+    .map(({ path, message }) => (path === '' ? message : `${path} ${message}`))
+  const more = violations.length - sentences.length
+  return [...sentences, ...(more > 0 ? [`and ${more} more`] : [])].join('; ')
+}

@@ -34,7 +34,7 @@ export async function parseCredentials(appId: string, db: Db): Promise<Credentia
     body: { email, password },
     query: {},
   })
-  return {
+  return tellingOutages({
     ...sessionsOf(parse),
     ...linksOf(parse, db),
     async signUp({ id, ...account }) {
@@ -63,15 +63,29 @@ export async function parseCredentials(appId: string, db: Db): Promise<Credentia
           throw user ? policyFault(error) : new ServiceError('NotFound')
         })
     },
-  }
+  })
 }
+
+/** Says in our words what Parse says of a database that is away, or takes no more, whatever it was asked for. */
+function tellingOutages(credentials: Credentials): Credentials {
+  const told = Object.entries<Ask>({ ...credentials }).map(([name, ask]) => [
+    name,
+    (...args: never[]) =>
+      ask(...args).catch((error: unknown) => {
+        throw messageOf(error) === UNAVAILABLE ? unavailable(error) : error
+      }),
+  ])
+  return Object.fromEntries(told)
+}
+
+type Ask = (...args: never[]) => Promise<unknown>
 
 function sessionsOf({ config, createSession }: AccountInternals) {
   return {
     async beginSession(userId, authProvider) {
       const createdWith = { action: 'login', authProvider }
       const session = createSession(config, { userId, createdWith })
-      await session.createSession().catch((error: unknown) => Promise.reject(passedOn(error)))
+      await session.createSession()
       return session.sessionData.sessionToken
     },
     async forgetSessions(tokens) {
@@ -137,12 +151,12 @@ function signUpFault(error: unknown): unknown {
 function loginFault(error: unknown): unknown {
   if (codeOf(error) === code.usernameMissing || codeOf(error) === code.passwordMissing)
     return new ServiceError('InvalidCredentials')
-  if (codeOf(error) !== code.objectNotFound) return passedOn(error)
+  if (codeOf(error) !== code.objectNotFound) return error
   return messageOf(error).includes('locked') ? accountLocked() : new ServiceError('InvalidCredentials')
 }
 
 function policyFault(error: unknown): unknown {
-  if (codeOf(error) !== code.validation) return passedOn(error)
+  if (codeOf(error) !== code.validation) return error
   return new ServiceError('RuleViolated', { violations: [violationOf(messageOf(error))] })
 }
 
@@ -151,11 +165,8 @@ function resetFault(error: unknown): unknown {
   if (/token is invalid|link has expired/.test(message)) return new ServiceError('LinkExpired')
   return /password/i.test(message)
     ? new ServiceError('RuleViolated', { violations: [violationOf(message)] })
-    : passedOn(error)
+    : error
 }
-
-/** What Parse says of a database that is away, or takes no more, in our words. */
-const passedOn = (error: unknown): unknown => (messageOf(error) === UNAVAILABLE ? unavailable(error) : error)
 
 const violationOf = (message: string) =>
   /same as last/.test(message)

@@ -12,9 +12,6 @@ export const placedIn =
     message: `${path === '' ? `The ${place}` : path} ${message}.`,
   })
 
-/** More violations than this help nobody. */
-const MOST = 100
-
 /** A refusal with violations that are placed in the request. */
 export class Placed extends ServiceError {
   constructor(
@@ -22,7 +19,7 @@ export class Placed extends ServiceError {
     violations: readonly Violation[],
     about: { detail?: string; cause?: unknown } = {},
   ) {
-    super(error, { ...about, violations: violations.slice(0, MOST) })
+    super(error, { ...about, violations })
   }
 }
 

@@ -130,6 +130,13 @@ interface DsmqOptions {
     }
   }
 
+  /** Whether the same request would be answered the same again; otherwise it may have been carried out, or still be. */
+  function isFinal(thrown: unknown): boolean {
+    if (!(thrown instanceof Refused) || thrown.status >= 500 || [408, 429].includes(thrown.status))
+      return false
+    return (thrown.problem as { code?: unknown } | undefined)?.code !== 'idempotency-key-in-use'
+  }
+
   async function answerOf(response: Response): Promise<unknown> {
     const body: unknown = await response.json().catch(() => undefined)
     if (!response.ok) throw new Refused(response.status, body)
@@ -184,7 +191,7 @@ interface DsmqOptions {
       )
       form.addEventListener('submit', (event) => {
         event.preventDefault()
-        this.#check()
+        if (!this.#send.disabled) this.#check()
       })
       this.#element.replaceChildren(form)
       this.#count()
@@ -276,15 +283,22 @@ interface DsmqOptions {
       box.focus()
     }
 
+    /** Once at a time, and what is sent stays as it is until it is answered. */
+    #lock(sending: boolean): void {
+      for (const page of this.#pages) page.inert = sending
+      for (const one of [this.#back, this.#send]) one.disabled = sending
+    }
+
     async #store(): Promise<void> {
+      if (this.#send.disabled) return
       this.#tell('status', this.#words.sending)
-      this.#send.disabled = true
+      this.#lock(true)
       try {
         this.#stored(await answerOf(await this.#request()))
       } catch (thrown) {
-        this.#send.disabled = false
+        this.#lock(false)
         const status = thrown instanceof Refused ? thrown.status : 500
-        if (status < 500) this.#attempt = undefined
+        if (isFinal(thrown)) this.#attempt = undefined
         const notAllowed = [401, 403, 404].includes(status)
         this.#tell('alert', notAllowed ? this.#words.notAllowed : this.#words.notStored)
         fail(this.#element, this.#options, thrown)
@@ -330,10 +344,11 @@ interface DsmqOptions {
   }
 
   const languageAround = (element: HTMLElement): string =>
-    (element.closest<HTMLElement>('[lang]')?.lang || navigator.language).slice(0, 2).toLowerCase()
+    element.closest<HTMLElement>('[lang]')?.lang || navigator.language
 
   async function render(element: HTMLElement, options: DsmqOptions): Promise<void> {
-    const { language = languageAround(element), baseUrl = home, headers = {}, definition } = options
+    const { baseUrl = home, headers = {}, definition } = options
+    const language = (options.language || languageAround(element)).slice(0, 2).toLowerCase()
     try {
       const query = /^[a-z]{2}$/.test(language) ? `?language=${language}` : ''
       const load = () => fetch(`${baseUrl}${path}dsmq.wizard.json${query}`, { headers }).then(answerOf)

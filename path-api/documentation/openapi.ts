@@ -179,7 +179,7 @@ function parametersIn(
     name,
     in: place,
     required: required.includes(name),
-    description: schema.description ?? name,
+    description: `${schema.description ?? name}${schema.format === 'date-time' ? '; a day is its beginning, in UTC' : ''}`,
     schema: schemas.collect(schema),
   }))
 }

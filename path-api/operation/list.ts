@@ -182,7 +182,7 @@ function inPages<
       const own = { ...input, query: filters, page }
       const found = await handle(own as unknown as Parameters<typeof handle>[0], context as Context<A>)
       const links = order ? { prev: found.prev, next: found.next } : { next: found.next }
-      return answer(bodyOf(found, page), linked(input.query, links))
+      return answer(bodyOf(found, page), linked(pathOf(definition.path, input.params), input.query, links))
     },
   })
 }
@@ -194,17 +194,29 @@ export function requireForward({ from, to }: { from?: unknown; to?: unknown }): 
   throw new InvalidInput([placedIn('query')(violation)])
 }
 
-/** RFC 8288: links to the next and previous page, relative to the request's own address. */
+/** RFC 8288: links to the next and previous page, paths of the same service as in Location. */
 export function linked(
+  path: string,
   query: Readonly<Record<string, unknown>>,
   links: Record<string, string | null | undefined>,
 ) {
   const link = Object.entries(links).flatMap(([rel, cursor]) => {
     if (cursor === null || cursor === undefined) return []
-    const texts = Object.entries({ ...query, cursor }).flatMap(([name, value]) =>
-      [value].flat().map((one): [string, string] => [name, String(one)]),
-    )
-    return [`<?${new URLSearchParams(texts)}>; rel="${rel}"`]
+    return [`<${withQuery(path, { ...query, cursor })}>; rel="${rel}"`]
   })
   return link.length === 0 ? {} : { headers: { link: link.join(', ') } }
 }
+
+/** A path with what was asked of it. */
+export function withQuery(path: string, query: Readonly<Record<string, unknown>>): string {
+  const texts = Object.entries(query).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [name, String(one)]),
+  )
+  return texts.length === 0 ? path : `${path}?${new URLSearchParams(texts)}`
+}
+
+/** A path with its parameters in their places. */
+export const pathOf = (template: string, params: object): string =>
+  template.replace(/\{(\w+)\}/g, (_, name) =>
+    encodeURIComponent(String((params as Record<string, unknown>)[name])),
+  )

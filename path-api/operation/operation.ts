@@ -1,5 +1,6 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { ErrorName } from '../../schemas/errors.ts'
+import type { Violation } from '../../schemas/violation.ts'
 import type { Reply, ReplySpec } from '../answer/answer.ts'
 import type { Form, Raw, RawContent } from '../answer/media.ts'
 import { type Access, fits } from './access.ts'
@@ -90,6 +91,8 @@ interface Definition<
    * which this names (an e-mail address, say) when the input tells.
    */
   guarded?(input: Input<Path, P, Q, B>): string | undefined
+  /** What else is wrong with a body that does not fit its schema, so that all of it is told at once. */
+  brokenBeside?(body: object, bySchema: readonly Violation[]): Violation[]
   handle(input: Input<Path, P, Q, B>, context: Context<A>): Reply<R> | Promise<Reply<R>>
 }
 
@@ -108,6 +111,7 @@ export interface Operation extends About<Access> {
   body: BodySpec | undefined
   reply: ReplySpec
   guarded?(input: AnyInput): string | undefined
+  brokenBeside?(body: object, bySchema: readonly Violation[]): Violation[]
   handle(input: AnyInput, context: Context): unknown
 }
 

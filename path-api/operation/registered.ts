@@ -1,6 +1,7 @@
 import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { ClassKind, PlainOperation } from '../../records/registered/kind.ts'
 import type { Key, Range } from '../../records/registered/registered.ts'
+import { brokenBeside } from '../../records/registered/rules.ts'
 import type { Page, PageOf } from '../../records/store/reading/listing.ts'
 import type { PastChange } from '../../records/store/store.ts'
 import { changeOf, Restoration } from '../../schemas/change.ts'
@@ -213,6 +214,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       summary: `Add ${one}`,
       access: access.write,
       body: kind.body,
+      brokenBeside: (body, bySchema) => brokenBeside(kind, body, bySchema),
       reply: [201, kind.resource, 'versioned'],
       errors: ['RuleViolated', 'Conflict'],
       handle: async ({ params, body }, context) => {
@@ -243,6 +245,7 @@ const plain: Record<PlainOperation, (made: Made) => Operation> = {
       summary: `Replace ${one}`,
       access: access.write,
       body: kind.replacement,
+      brokenBeside: (body, bySchema) => brokenBeside(kind, body, bySchema),
       reply: [200, kind.resource, 'versioned'],
       errors: ['IdMismatch', 'RuleViolated', ...conflict(kind)],
       handle: async ({ params, body }, context) => {

@@ -19,10 +19,10 @@ export interface Input {
 type InputReader = (request: Request, response: Response, params: Record<string, string>) => Promise<Input>
 
 /** Compiles an operation's schemas into the function that reads and checks its input: all violations at once. */
-export function inputReader({ params, query, body, limits }: Operation): InputReader {
+export function inputReader({ params, query, body, limits, brokenBeside }: Operation): InputReader {
   const checkParams = checkOf(params)
   const checkQuery = checkOf(query)
-  const checkBody = bodyCheck(body)
+  const checkBody = bodyCheck(body, brokenBeside)
   const readBytes = body === undefined ? undefined : bytesReader(limits.bytes)
   return async (request, response, values) => {
     if (body !== undefined) requireMediaType(request, body)
@@ -61,9 +61,15 @@ export function inInput(thrown: unknown, { params, body }: Input): unknown {
   return new Placed(error, violations, { cause: thrown, ...(detail && { detail }) })
 }
 
-function bodyCheck(body: Operation['body']): Check | undefined {
+function bodyCheck(body: Operation['body'], brokenBeside: Operation['brokenBeside']): Check | undefined {
   if (body === undefined || body instanceof Raw) return undefined
-  return checkOf(body instanceof Form ? body.schema : body)
+  const check = checkOf(body instanceof Form ? body.schema : body)
+  if (brokenBeside === undefined) return check
+  return (value) => {
+    const found = check(value)
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return found.length > 0 && isObject ? [...found, ...brokenBeside(value, found)] : found
+  }
 }
 
 /** Reads the whole body, inflated; the limit holds for what comes out, so that a zip bomb stops at it. */
@@ -147,6 +153,8 @@ function coerced(texts: URLSearchParams, { properties }: TObject): Record<string
 function convert(text: string, schema: TSchema | undefined): unknown {
   const numeric = schema?.type === 'integer' || schema?.type === 'number'
   if (numeric && /^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+  // A day stands for its beginning, in UTC.
+  if (schema?.format === 'date-time' && /^\d{4}-\d\d-\d\d$/.test(text)) return `${text}T00:00:00Z`
   if (schema?.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
   return text
 }

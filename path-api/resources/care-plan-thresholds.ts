@@ -2,8 +2,7 @@ import { type TProperties, Type } from '@sinclair/typebox'
 import { MEASUREMENTS } from '../../records/kinds.ts'
 import { SERIES } from '../../records/user-data/typed-measurement.ts'
 import { articled, closed } from '../../schemas/common.ts'
-import { answer } from '../answer/answer.ts'
-import { operation } from '../operation/operation.ts'
+import { planDocument } from './plan-document.ts'
 
 const sentence = 'must be the name of a preset, limits, or a set with bands'
 
@@ -47,47 +46,18 @@ const Thresholds = {
   examples: [{ bloodpressure: 'esc2018', bodyweight: { weightLow: 60, weightHigh: 75, unit: 'kg' } }],
 }
 
-const about = {
+export const carePlanThresholds = planDocument({
   path: '/ehr/{ehrId}/careplan/{careplanId}/thresholds',
+  name: 'Thresholds',
   source: 'Events: a value that was too high or too low',
   extra: true,
-} as const
-
-const placeOf = ({ ehrId, careplanId }: { ehrId: string; careplanId: string }) => ({
-  ehrId,
-  carePlanId: careplanId,
-})
-
-export const carePlanThresholds = [
-  operation({
-    ...about,
-    id: 'loadThresholds',
-    method: 'get',
-    summary: 'Load the thresholds of a care plan',
-    description: 'An empty object with version 0 when none have been saved yet.',
-    access: 'plan:read',
-    reply: [200, Thresholds, 'versioned'],
-    handle: async ({ params }, { caller, thresholds }) => {
-      const { value, version } = await thresholds.get(caller, placeOf(params))
-      return answer(value, { version })
-    },
-  }),
-  operation({
-    ...about,
-    id: 'saveThresholds',
+  schema: Thresholds,
+  documentsOf: ({ thresholds }) => thresholds,
+  saving: {
     method: 'put',
-    summary: 'Save the thresholds of a care plan as a whole',
     description:
       'From then on a measurement that is registered in the plan, or corrected, and lies outside of them makes an event of ' +
       'type `measurement-alert`, which everyone sees who sees the plan.',
-    access: 'plan:write',
-    body: Thresholds,
-    limits: { bytes: 64 * 1024 },
-    reply: [200, Thresholds, 'versioned'],
     errors: ['RuleViolated', 'PreconditionFailed'],
-    handle: async ({ params, body }, { caller, thresholds, expected }) => {
-      const saved = await thresholds.save(caller, placeOf(params), body as never, { expected })
-      return answer(saved.value as typeof body, { version: saved.version })
-    },
-  }),
-]
+  },
+})

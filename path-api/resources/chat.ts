@@ -11,7 +11,7 @@ import {
   chatTopicFields,
 } from '../../schemas/chat.ts'
 import { answer } from '../answer/answer.ts'
-import { linked, list, PageInfo, pageAs, paging } from '../operation/list.ts'
+import { linked, list, PageInfo, pageAs, paging, pathOf } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import { recordId } from '../operation/parameters.ts'
 import type { Services } from '../operation/services.ts'
@@ -127,7 +127,7 @@ const topics = [
       const items = topic.messages.map((one) => messageOf(one, topic.names, addressOf))
       const { older: prev, newer: next } = topic
       const body = { ...topicOf(topic), items, page: { limit, next, prev } }
-      return answer(body, linked(query, { prev, next }))
+      return answer(body, linked(pathOf(one, params), query, { prev, next }))
     },
   }),
   operation({

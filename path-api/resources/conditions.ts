@@ -1,4 +1,5 @@
 import { classes } from '../../records/kinds.ts'
+import { brokenBeside } from '../../records/registered/rules.ts'
 import type { Saved } from '../../records/store/documents/parse-format.ts'
 import { sameWriting } from '../../records/store/reading/words.ts'
 import { AdverseReactionStored } from '../../schemas/adverse-reaction.ts'
@@ -50,6 +51,7 @@ const reactions = [
     source,
     access: 'ehr:write',
     body: AdverseReactionStored,
+    brokenBeside: (body, bySchema) => brokenBeside(AdverseReaction, body, bySchema),
     creates: true,
     reply: [200, AdverseReaction.resource, 'versioned'],
     errors: ['IdMismatch', 'RuleViolated', 'Conflict'],
@@ -95,6 +97,7 @@ const devices = [
     source,
     access: 'ehr:write',
     body: Device.body,
+    brokenBeside: (body, bySchema) => brokenBeside(Device, body, bySchema),
     creates: true,
     reply: [200, Device.resource, 'versioned'],
     errors: ['RuleViolated', 'Conflict'],

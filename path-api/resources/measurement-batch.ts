@@ -1,5 +1,7 @@
 import { MEASUREMENTS } from '../../records/kinds.ts'
 import type { Outcome, Sent } from '../../records/measurements/batches.ts'
+import { brokenBeside } from '../../records/registered/rules.ts'
+import { idsTogether } from '../../records/store/documents/ids.ts'
 import { errorCode, ServiceError } from '../../schemas/errors.ts'
 import { BatchOutcome, MeasurementBatch } from '../../schemas/measurement-batch.ts'
 import { checkOf } from '../../schemas/registry.ts'
@@ -26,7 +28,8 @@ export const measurementBatch = [
     limits: { bytes: 4 * 1024 * 1024, values: 100_000 },
     reply: [200, BatchOutcome],
     handle: async ({ params: { ehrId }, body: { items } }, { caller, batches, newId }) => {
-      const read = items.map((item) => readItem(item, newId()))
+      const nextId = idsTogether(newId)
+      const read = items.map((item) => readItem(item, nextId()))
       const sent = read.flatMap((one) => ('body' in one ? [one] : []))
       const stored = (await batches.store(caller, ehrId, sent)).values()
       const outcomes = read.map((one) => ('body' in one ? (stored.next().value as Outcome) : one))
@@ -53,7 +56,8 @@ function readItem({ kind: name, ...body }: Record<string, unknown>, id: string):
     return invalid([{ path: 'kind', code: missing ? 'required' : 'enum', message }])
   }
   const violations = known.check(body)
-  return violations.length > 0 ? invalid(violations) : { kind: known.kind, body, id }
+  if (violations.length === 0) return { kind: known.kind, body, id }
+  return invalid([...violations, ...brokenBeside(known.kind, body, violations)])
 }
 
 /** What became of all of them. */

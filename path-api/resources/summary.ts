@@ -8,7 +8,7 @@ import { SERIES } from '../../records/user-data/typed-measurement.ts'
 import { MedGraph, Timeline } from '../../schemas/charts.ts'
 import { answer } from '../answer/answer.ts'
 import { InvalidInput, placedIn } from '../answer/invalid-input.ts'
-import { linked, ordering, requireForward } from '../operation/list.ts'
+import { linked, ordering, requireForward, withQuery } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import type { Services } from '../operation/services.ts'
 
@@ -115,15 +115,16 @@ const timeline = operation({
     requireForward(query)
     const { from = null, to = null, limit = 100, order = 'desc' } = query
     const kinds = named('kinds', query.kinds, KINDS)
-    const { lines, next } = await timelines.read(caller, ehrId, { ...query, kinds, limit, order })
+    const { lines, next, prev } = await timelines.read(caller, ehrId, { ...query, kinds, limit, order })
+    const path = `/ehr/${ehrId}/summary/timeline`
     const body = {
       ...{ ehrId, from, to },
       groups: Object.entries(GROUPS).map(([id, content], i) => ({ id, content, order: i + 1 })),
       events: lines.map((line) => eventOf(line, addressOf)),
-      page: { limit, next, order },
-      links: { self: `/ehr/${ehrId}/summary/timeline`, graph: `/ehr/${ehrId}/summary/medgraph` },
+      page: { limit, next, prev, order },
+      links: { self: withQuery(path, query), graph: `/ehr/${ehrId}/summary/medgraph` },
     }
-    return answer(body, linked(query, { next }))
+    return answer(body, linked(path, query, { prev, next }))
   },
 })
 
@@ -161,7 +162,10 @@ const medgraph = operation({
         ...{ x: Date.parse(start), xEnd: end === null ? null : Date.parse(end), kind, label: content },
         href: addressOf(className, record) ?? null,
       })),
-      links: { self: `/ehr/${ehrId}/summary/medgraph`, timeline: `/ehr/${ehrId}/summary/timeline` },
+      links: {
+        self: withQuery(`/ehr/${ehrId}/summary/medgraph`, query),
+        timeline: `/ehr/${ehrId}/summary/timeline`,
+      },
     }
   },
 })

@@ -1,5 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import type { Outcome, Sent } from '../../records/measurements/batches.ts'
+import { idsTogether } from '../../records/store/documents/ids.ts'
 import type { StoredOutcome } from '../../records/user-data/data-of-users.ts'
 import { Occurrence } from '../../records/user-data/occurrence.ts'
 import { Measurement } from '../../records/user-data/typed-measurement.ts'
@@ -114,7 +115,8 @@ const addMeasurements = operation({
   reply: [200, BatchOutcome],
   errors: ['Forbidden', 'RuleViolated', 'TooManyRequests'],
   handle: async ({ params: { mvUid }, body }, { caller, userData, newId }) => {
-    const read = [body].flat().map((item) => readItem(item, newId()))
+    const nextId = idsTogether(newId)
+    const read = [body].flat().map((item) => readItem(item, nextId()))
     const sent = read.flatMap((one) => ('body' in one ? [one] : []))
     const stored = (await userData.store(caller, mvUid, sent)).values()
     const outcomes = read.map((one) => ('body' in one ? (stored.next().value as StoredOutcome) : one))

@@ -1,9 +1,8 @@
 import type { UpdateFilter } from 'mongodb'
 import { takeTurn } from '../registered/into.ts'
+import { noteUpdate } from '../store/announce.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
-import { accessesOf } from '../store/resource.ts'
-import { changeOf } from '../store/writing/history.ts'
 import { inTransaction, type Records } from '../store/writing/transaction.ts'
 
 type Kept = '_id' | 'version' | '_created_at' | '_updated_at' | '_rperm' | '_wperm' | '_acl'
@@ -31,17 +30,13 @@ export function closeObject(
   const update = closingUpdate(fields, at)
   return inTransaction(records, async (tx) => {
     const { session } = tx
+    tx.turn.meet(id)
     const documents = records.db.collection<Closable>(className)
     const before = await documents.findOneAndUpdate({ _id: id, status: 'ACTIVE' }, update, { session })
     if (!before) return undefined
     await takeTurn(records, tx, ehrId)
-    const version = before.version + 1
-    const changed = Object.keys(fields).sort()
-    const change = { action: 'update', version, before: before as ParseDocument, changed } as const
-    tx.changes.push(changeOf({ collection: className, id, ehrId }, { caller, at }, change))
-    const audited = { collection: className, ehr: 'ehrId' } as const
-    tx.accesses.push(...accessesOf(audited, caller, { action: 'update' }, [{ id, ehrId }]))
-    return version
+    const change = { before: before as ParseDocument, changed: Object.keys(fields).sort() }
+    return noteUpdate(tx, { caller, at }, { collection: className, id, ehrId }, change)
   })
 }
 

@@ -144,7 +144,7 @@ export class Graphs {
     ehrId: string,
     window: Pick<GraphQuery, 'from' | 'to'>,
   ): Promise<Line[]> {
-    const kinds = ['alert', 'event']
+    const kinds = ['alert', 'event', 'diagnosis']
     const { lines } = await this.#timelines.read(caller, ehrId, { ...window, kinds, limit: MOST_ANNOTATIONS })
     return lines.reverse()
   }

@@ -54,11 +54,20 @@ function farthest(
   return best
 }
 
-/** The same with the lowest and the highest value kept, where there is room: an outlier is what a clinician looks for. */
+/**
+ * The same with the lowest and the highest value kept, where there is room: an outlier is what a clinician looks for.
+ * One that was not chosen takes the place of the nearest point that is none of them, nor the first or the last one.
+ */
 export function sampled(points: Points, most: number, extremes: readonly number[]): number[] {
+  const { y } = points
   const chosen = lttb(points, most)
-  const values = new Set(chosen.map((i) => points.y[i]))
-  const kept = extremes.slice(0, Math.max(0, most - 2))
-  if (kept.every((i) => values.has(points.y[i]))) return chosen
-  return [...new Set([...lttb(points, most - kept.length), ...kept])].sort((a, b) => a - b)
+  const values = new Set(chosen.map((i) => y[i]))
+  const absent = extremes.filter((i) => !values.has(y[i]))
+  for (const extreme of absent) {
+    const farFrom = (i: number): number => Math.abs(i - extreme)
+    const others = chosen.slice(1, -1).filter((i) => extremes.every((one) => y[one] !== y[i]))
+    const [nearest] = others.sort((a, b) => farFrom(a) - farFrom(b))
+    if (nearest !== undefined) chosen[chosen.indexOf(nearest)] = extreme
+  }
+  return absent.length === 0 ? chosen : chosen.sort((a, b) => a - b)
 }

@@ -99,10 +99,10 @@ export class Timelines {
     caller: Caller,
     ehrId: string,
     query: TimelineQuery,
-  ): Promise<{ lines: Line[]; next: string | null }> {
+  ): Promise<{ lines: Line[]; next: string | null; prev: string | null }> {
     const { limit, cursor, order = 'desc' } = query
-    const direction = order === 'asc' ? 1 : -1
     const after = cursor === undefined ? undefined : positionIn(order, cursor)
+    const direction = (order === 'asc') === !after?.back ? 1 : -1
     const ofEhr = { ehrId }
     const streams = this.#sources.flatMap((source) => streamsOf(source, query))
     const collections = [...new Set(streams.map(({ source }) => source.kind.collection))]
@@ -121,10 +121,12 @@ export class Timelines {
     )
     const all = parts.flat().sort((a, b) => direction * compare(a, b))
     const page = all.slice(0, limit)
+    if (after?.back) page.reverse()
     if (page.length === 0) await this.#holders.ehr(caller, ehrId)
     const lines = await whileRecorded(this.#report(caller, page), () => page.map(lineOf))
-    const last = all.length > limit ? page.at(-1) : undefined
-    return { lines, next: last ? encodeCursor(listIn(order), { value: last.start, id: last.id }) : null }
+    const around = neighbours(page, all.length > limit, after)
+    const cursorOf = (place: Position | undefined) => (place ? encodeCursor(listIn(order), place) : null)
+    return { lines, next: cursorOf(around.next), prev: cursorOf(around.prev) }
   }
 
   /** Where the measurements are that a caller may see who only takes part in plans. */
@@ -161,9 +163,22 @@ const listIn = (order: Order): string => `${LIST}.${order}`
 
 /** @throws MalformedRequest */
 function positionIn(order: Order, cursor: string): Position & { value: Date } {
-  const { value, id } = decodeCursor(listIn(order), cursor)
+  const { value, ...position } = decodeCursor(listIn(order), cursor)
   if (!(value instanceof Date)) throw foreignCursor()
-  return { value, id }
+  return { value, ...position }
+}
+
+/** Where the pages on either side of one begin, as far as there are any. */
+function neighbours(
+  page: readonly Found[],
+  more: boolean,
+  from: Position | undefined,
+): { next: Position | undefined; prev: Position | undefined } {
+  const [first, last] = [page[0], page.at(-1)]
+  return {
+    next: last && (from?.back || more) ? { value: last.start, id: last.id } : undefined,
+    prev: first && (from?.back ? more : from) ? { value: first.start, id: first.id, back: true } : undefined,
+  }
 }
 
 /** By start, then by id: the same start in several kinds is in the order of their names. */
@@ -234,7 +249,7 @@ async function readStream(
 ): Promise<Found[]> {
   const { documents, kind } = source
   const reached = after ? beyond(kind.collection, key, direction, after) : {}
-  const bounds = { ...(filter[key] as object), ...(reached[key] as object | undefined) }
+  const bounds = narrowed(filter[key] as Bounds, reached[key] as Bounds | undefined)
   const conditions = { ...readable, ...filter, ...(reached.$or ? both(filter, reached) : {}), [key]: bounds }
   const found = await documents
     .find(conditions as Filter<ParseDocument>, { projection: { _acl: 0, _rperm: 0, _wperm: 0 } })
@@ -247,6 +262,17 @@ async function readStream(
     id: `${kind.collection}/${document._id}`,
     document: document as ParseDocument,
   }))
+}
+
+type Bounds = Record<string, Date>
+
+/** Of two bounds of one sort the one that leaves less: a cursor may come from another period. */
+function narrowed(bounds: Bounds, others: Bounds = {}): Bounds {
+  const tighter = Object.entries(others).filter(([operator, value]) => {
+    const { [operator]: bound = value } = bounds
+    return operator.startsWith('$lt') ? value <= bound : value >= bound
+  })
+  return { ...bounds, ...Object.fromEntries(tighter) }
 }
 
 const both = (filter: Fields, { $or }: Fields): Fields =>

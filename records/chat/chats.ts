@@ -14,7 +14,7 @@ import type { Page, PageOf, PageQuery } from '../store/reading/listing.ts'
 import { Store } from '../store/store.ts'
 import { unlessMade } from '../store/writing/once.ts'
 import { inTransaction, type Records, readTogether } from '../store/writing/transaction.ts'
-import { takeTurns } from '../store/writing/turns.ts'
+import { takeAlone } from '../store/writing/turns.ts'
 import type { Into } from '../store/writing/writer.ts'
 import { ChatMessage, ChatTopic } from './chat-kinds.ts'
 import { EDITABLE_MS, textViolations } from './chat-rules.ts'
@@ -107,7 +107,7 @@ export class Chats {
       () =>
         inTransaction(this.records, async (tx) => {
           // Nothing is talked about that is removed at the same instant.
-          if (subject.ehrId !== undefined) await takeTurns(this.records, tx, [subject.ehrId])
+          if (subject.ehrId !== undefined) await takeAlone(this.records, tx, [subject.ehrId])
           else await this.#others.connections.letTalk(tx, caller.userId, place.id)
           const { permissions } = await this.#subject(caller, place)
           const write = [...new Set([...permissions.write, caller.userId])]

@@ -2,7 +2,7 @@ import type { ClientSession, Collection } from 'mongodb'
 import { type Database, documentsOf, together } from '../store/documents/database.ts'
 import { LONGEST_REQUEST_MS } from '../store/writing/removal/recent-removals.ts'
 import type { Records, Transaction } from '../store/writing/transaction.ts'
-import { takeTurns } from '../store/writing/turns.ts'
+import { takeAlone } from '../store/writing/turns.ts'
 import type { Held } from './removal/removal.ts'
 
 /** An EHR to which its subject agreed lately: what was being written into it meanwhile is to be gone over once more. */
@@ -34,7 +34,7 @@ export async function admitSubject(
   { ehrId, subjectId }: { ehrId: string; subjectId: string },
 ): Promise<void> {
   const { session } = tx
-  await takeTurns(records, tx, [ehrId])
+  await takeAlone(records, tx, [ehrId])
   const agreement = { subjectId, at: records.clock() }
   await agreementsOf(records).replaceOne({ _id: ehrId }, agreement, { session, upsert: true })
   await admit(records, session, ehrId, subjectId)
@@ -69,7 +69,7 @@ export async function sweepAgreements(database: Held, now: Date): Promise<void> 
   const ended = { at: { $lt: new Date(now.getTime() - LONGEST_REQUEST_MS) } }
   for (const { _id, subjectId } of await agreementsOf(database).find(ended).toArray())
     await together(database, async (session) => {
-      await takeTurns(database, { session }, [_id])
+      await takeAlone(database, { session }, [_id])
       if (await documentsOf(database, 'Ehr').findOne({ _id }, { projection: { _id: 1 }, session }))
         await admit(database, session, _id, subjectId)
       await agreementsOf(database).deleteOne({ _id }, { session })

@@ -113,7 +113,7 @@ export class Ehrs {
     return unlessMade(
       () =>
         inTransaction(this.#records, async (tx) => {
-          const { permissions, ...kept } = await beginEhr(this.#records, tx.session, caller, {
+          const { permissions, ...kept } = await beginEhr(this.#records, tx, caller, {
             _id: id,
             subjectId,
           })

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Violation } from '../../schemas/violation.ts'
 import type { Rules, Values } from '../registered/kind.ts'
 import { payloadViolations } from '../registered/refusals/payload.ts'
+import type { Caller } from '../store/documents/caller.ts'
 
 /** Of the service's own: a measurement outside of its plan's thresholds. */
 export const ALERT = 'measurement-alert'
@@ -41,6 +43,22 @@ function violationsOf(
   if (type === ALERT && changed.includes('type'))
     found.push({ path: 'type', code: 'reserved', message: 'is reserved for alerts that the service creates' })
   return [...found, ...(data === undefined ? [] : payloadViolations(data, 'data'))]
+}
+
+/** What the service says in an alert; whatever else stands in it is people's. */
+const OF_ALERT = ['type', 'title', 'start', 'severity', 'data']
+
+/** Only with its measurement does an alert change. */
+export function untouched(_caller: Caller, now: Values, next: Values): Violation[] {
+  if (now.type !== ALERT) return []
+  const told = (event: Values, name: string) => {
+    const value = event[name] ?? null
+    return name === 'start' && typeof value === 'string' ? Date.parse(value) : value
+  }
+  return OF_ALERT.filter((name) => !isDeepStrictEqual(told(now, name), told(next, name))).map((path) => ({
+    ...{ path, code: 'reserved' },
+    message: 'may not be changed in an alert: it says what its measurement says',
+  }))
 }
 
 /** What follows from an event, for the lists by time and by participant. */

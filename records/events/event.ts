@@ -2,13 +2,14 @@ import { SeverityEnum } from '../../schemas/enum.ts'
 import { Event as forms } from '../../schemas/event.ts'
 import { kind } from '../registered/kind.ts'
 import { severityIn, type TimelineValue } from '../registered/timeline-line.ts'
-import { ALERT, eventRules, reaching } from './event-rules.ts'
+import { ALERT, eventRules, reaching, untouched } from './event-rules.ts'
 
 const byTime = { sort: 'start', order: 'asc' } as const
 
 export const Event = kind(forms, {
   words: { en: 'events', nl: 'gebeurtenissen' },
   rules: eventRules,
+  reserved: untouched,
   lists: {
     ofEhr: { by: ['ehrId', 'long'], ...byTime },
     ofType: { by: ['ehrId', 'type', 'long'], ...byTime },

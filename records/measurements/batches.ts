@@ -1,3 +1,4 @@
+import { setImmediate as others } from 'node:timers/promises'
 import type { TObject } from '@sinclair/typebox'
 import { ServiceError } from '../../schemas/errors.ts'
 import type { Violation } from '../../schemas/violation.ts'
@@ -9,7 +10,7 @@ import type { Access } from '../store/audit/trail.ts'
 import type { Caller } from '../store/documents/caller.ts'
 import { attemptOf } from '../store/resource.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
-import { queuedTurns } from '../store/writing/turns.ts'
+import { takeAlone } from '../store/writing/turns.ts'
 
 /** One measurement of a batch; its body fits the schema of its kind. */
 export interface Sent {
@@ -31,12 +32,14 @@ interface Ready extends Sent {
 /** Records that were stored before are looked for among this many: nobody stores the same ten times. */
 const MOST_KNOWN = 10_000
 
+/** So many are checked before others have their turn: also the batch before, which waits for the database. */
+const CHECKED_AT_ONCE = 50
+
 /** Measurements of any kinds that are stored together, each for itself: what refuses one does not touch the others. */
 export class Batches {
   readonly #records: Records
   readonly #holders: Holders
   readonly #recordsOf: (kind: ClassKind) => Registered<TObject, string>
-  readonly #inTurn = queuedTurns()
 
   constructor(
     records: Records,
@@ -54,7 +57,12 @@ export class Batches {
    * @throws NotFound when the caller reaches none of the plans, or not the EHR; Forbidden when they may write none
    */
   async store(caller: Caller, ehrId: string, sent: readonly Sent[]): Promise<Outcome[]> {
-    const checked = await Promise.all(sent.map((one) => this.#checked(ehrId, one)))
+    const checked: (Ready | Outcome)[] = []
+    for (let i = 0; i < sent.length; i += CHECKED_AT_ONCE) {
+      const some = sent.slice(i, i + CHECKED_AT_ONCE)
+      checked.push(...(await Promise.all(some.map((one) => this.#checked(ehrId, one)))))
+      await others()
+    }
     const ready = checked.flatMap((one) => ('record' in one ? [one] : []))
     const attempts = sent.flatMap((one, i) =>
       'status' in (checked[i] ?? {}) ? attempt(caller, ehrId, one, 'refused') : [],
@@ -66,11 +74,13 @@ export class Batches {
       return checked as Outcome[]
     }
     const stored = await auditingRefusal(this.#records, caller, first.kind.collection, ehrId, () =>
-      this.#inTurn(ehrId, () =>
-        inTransaction(this.#records, (tx) => {
+      inTransaction(
+        this.#records,
+        (tx) => {
           tx.accesses.push(...attempts)
           return this.#storeIn(tx, caller, ehrId, ready)
-        }),
+        },
+        { inLineFor: [ehrId] },
       ),
     )
     return checked.map((one) => ('record' in one ? (stored.get(one) as Outcome) : one))
@@ -126,6 +136,8 @@ export class Batches {
     ready: readonly Ready[],
     outcomes: Map<Ready, Outcome>,
   ): Promise<void> {
+    // Nobody adds what is looked for while it is looked for.
+    await takeAlone(this.#records, tx, [place.ehrId])
     for (const [kind, ofKind] of grouped(ready, ({ kind }) => kind)) {
       const { store } = this.#recordsOf(kind)
       const same = {
@@ -158,8 +170,9 @@ export class Batches {
     fresh: Ready[],
     outcomes: Map<Ready, Outcome>,
   ): Promise<Ready[]> {
+    if (!kind.admission) return fresh
     const values = fresh.map(({ record, id }) => ({ ...record, id }))
-    const refusals = (await kind.admission?.(this.#records, values, tx.session)) ?? []
+    const refusals = await kind.admission(this.#records, values, tx.session)
     return fresh.filter((one, i) => {
       const error = refusals[i]
       if (error) outcomes.set(one, { status: 'refused', error })

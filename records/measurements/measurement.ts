@@ -143,8 +143,9 @@ export function measurement(told: Measurement) {
   const { quantities = {}, optional = [], fields = {}, rules: _, warnings: __, ...about } = definition
   const series = definition.series ?? seriesOfAll(quantities)
   const unit = Object.values(series)[0]?.unit ?? ''
-  const thresholded: Thresholded = { names: Object.keys(series), unit, presets }
-  const says = (record: Values) => said({ words, series, thresholded, ...definition }, record)
+  const ranges = Object.fromEntries(Object.entries(series).map(([name, { range }]) => [name, range]))
+  const thresholded: Thresholded = { names: Object.keys(series), unit, ranges, presets }
+  const says = saying({ ...definition, words, series, thresholded })
   const ofQuantities = Object.entries(quantities).map(([name, quantity]) =>
     quantityFields(name, quantity, !optional.includes(name)),
   )
@@ -222,26 +223,26 @@ function exactValues(
 type Saying = Pick<Measurement, 'words' | 'code' | 'summary'> &
   Pick<MeasurementKind, 'series' | 'thresholded'>
 
-/** `Blood pressure 128/82 mmHg`: values that share a unit are joined. */
-function said({ words, series, thresholded, summary, ...about }: Saying, record: Values): Said {
-  const values = Object.entries(series).flatMap(([name, one]) => {
-    const value = valueIn(one, record)
-    return value === undefined ? [] : [{ name, value, unit: one.unit }]
-  })
-  const units = [...new Set(values.map(({ unit }) => unit))]
-  const told = units.map((unit) => {
-    const numbers = values.filter((one) => one.unit === unit).map(({ value }) => rounded(value, 2))
-    return `${numbers.join('/')} ${unitLabel(unit)}`
-  })
-  const all = Object.values(series)
-  const meaning = summary === undefined ? undefined : (record[summary] as string | undefined)
-  const code = about.code ?? (all.length === 1 ? all[0]?.code : undefined)
-  return {
-    content: [words.en.replace(/^./, (first) => first.toUpperCase()), ...told].join(' '),
-    summary: meaning,
-    severity: usualBand(thresholded, summary === undefined ? values : meaning)?.severity,
-    code: code === undefined ? undefined : loinc(code),
-    values,
+/** Says of a record `Blood pressure 128/82 mmHg`: values that share a unit are joined. */
+function saying({ words, series, thresholded, summary, ...about }: Saying): (record: Values) => Said {
+  const lines = Object.entries(series)
+  const units = [...new Set(lines.map(([, { unit }]) => unit))]
+  const title = words.en.replace(/^./, (first) => first.toUpperCase())
+  const [first, second] = Object.values(series)
+  const known = about.code ?? (second ? undefined : first?.code)
+  const code = known === undefined ? undefined : loinc(known)
+  return (record) => {
+    const values = lines.flatMap(([name, one]) => {
+      const value = valueIn(one, record)
+      return value === undefined ? [] : [{ name, value, unit: one.unit }]
+    })
+    const told = units.flatMap((unit) => {
+      const numbers = values.flatMap((one) => (one.unit === unit ? rounded(one.value, 2) : []))
+      return numbers.length > 0 ? `${numbers.join('/')} ${unitLabel(unit)}` : []
+    })
+    const meaning = summary === undefined ? undefined : (record[summary] as string | undefined)
+    const severity = usualBand(thresholded, summary === undefined ? values : meaning)?.severity
+    return { content: [title, ...told].join(' '), summary: meaning, severity, code, values }
   }
 }
 

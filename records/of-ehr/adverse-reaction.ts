@@ -7,7 +7,7 @@ import { kind, type Values } from '../registered/kind.ts'
 import { severityIn } from '../registered/timeline-line.ts'
 import { sameWriting } from '../store/reading/words.ts'
 import { by, byCode, search, searchedIn } from './finding.ts'
-import { before, blank } from './rules.ts'
+import { before, blank, unaddressable } from './rules.ts'
 
 interface Manifested {
   manifestation?: unknown
@@ -39,6 +39,7 @@ export const AdverseReaction = kind(forms, {
     together: ['code', 'reactions', 'comment', 'firstOnset', 'lastOnset'],
     violations: (values) => [
       ...blank(values, 'substance'),
+      ...unaddressable(values, 'substance'),
       ...before(values, 'lastOnset', 'firstOnset'),
       ...impossibleDays(values),
     ],

@@ -9,13 +9,16 @@ import { before, blank } from './rules.ts'
 
 const GOES_ON = ['active', 'recurrence', 'relapse']
 
-const goesOn = ({ status = 'active' }: Values): boolean => GOES_ON.includes(String(status))
+/** What is over on a day is resolved, where nobody says more of it. */
+const statusOf = ({ status, resolved }: Values) => status ?? (resolved ? 'resolved' : 'active')
+
+const goesOn = (values: Values): boolean => GOES_ON.includes(String(statusOf(values)))
 
 const found = searchedIn(({ name, bodySite, comment }) => [name, bodySite, comment])
 
 /** FHIR's constraint con-4 on a Condition. */
 const isOver = (values: Values): Violation[] =>
-  values.resolved !== undefined && goesOn(values)
+  values.resolved && goesOn(values)
     ? [{ path: 'status', code: 'resolved', message: 'must be inactive, remission or resolved: it is over' }]
     : []
 
@@ -29,7 +32,7 @@ export const Diagnosis = kind(forms, {
       ...before(values, 'resolved', 'onset'),
       ...isOver(values),
     ],
-    derived: (values) => ({ ...found(values), goesOn: goesOn(values) }),
+    derived: (values) => ({ ...found(values), status: statusOf(values), goesOn: goesOn(values) }),
   },
   lists: { ofEhr: { by: ['ehrId'], sort: 'createdAt', order: 'desc' } },
   filters: {

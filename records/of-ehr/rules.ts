@@ -9,6 +9,14 @@ export const blank = (values: Values, field: string): Violation[] => {
     : []
 }
 
+/** A text that stands in an address: clients take `.` and `..` for steps, and none can write NUL there. */
+export const unaddressable = (values: Values, field: string): Violation[] => {
+  const value = values[field]
+  return value === '.' || value === '..' || String(value).includes('\0')
+    ? [{ path: field, code: 'address', message: 'must not be . or .. or hold NUL: no address leads there' }]
+    : []
+}
+
 /** Two days in the wrong order. */
 export const before = (values: Values, later: string, earlier: string): Violation[] => {
   const [last, first] = [values[later], values[earlier]]

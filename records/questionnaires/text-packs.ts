@@ -79,6 +79,7 @@ function incompleteness(pack: TextPack): string[] {
         ...offered.map(({ path }) => `${path}.notRequired`),
       ].map((path) => `${path} must be absent: the ${pack.instrument} has no such answer`)
   return [
+    ...blankTexts(pack),
     ...each(
       Array.from({ length: items }, (_, i) => i + 1),
       placed.map(({ path, number }) => ({ path: `${path}.number`, value: number })),
@@ -94,6 +95,14 @@ function incompleteness(pack: TextPack): string[] {
     ...offering,
   ]
 }
+
+/** Where nobody could read anything. */
+const blankTexts = (value: unknown, path = ''): string[] =>
+  typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([name, inner]) => blankTexts(inner, path ? `${path}.${name}` : name))
+    : typeof value === 'string' && value.trim() === ''
+      ? [`${path} must not be blank`]
+      : []
 
 /** What is not there, is there twice, or does not belong there. */
 function each(

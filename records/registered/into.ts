@@ -7,7 +7,7 @@ import { type Database, documentsOf } from '../store/documents/database.ts'
 import type { ParseDocument } from '../store/documents/parse-format.ts'
 import { withRules } from '../store/writing/companions.ts'
 import { inTransaction, type Records, type Transaction } from '../store/writing/transaction.ts'
-import { takeTurns } from '../store/writing/turns.ts'
+import { takeAlone } from '../store/writing/turns.ts'
 import type { Into } from '../store/writing/writer.ts'
 import type { ClassKind } from './kind.ts'
 import { refuseViolations } from './refusals/refusals.ts'
@@ -143,9 +143,9 @@ export async function requireWritablePlan(
   return { read: plan._rperm, write: plan._wperm }
 }
 
-/** As {@link takeTurns}, for one EHR. */
+/** As {@link takeAlone}, for one EHR. */
 export const takeTurn = (records: Records, tx: Transaction, ehrId: string): Promise<void> =>
-  takeTurns(records, tx, [ehrId])
+  takeAlone(records, tx, [ehrId])
 
 /** Does what closes or removes something in an EHR, in its turn. */
 export const inTurn = <T>(

@@ -203,9 +203,10 @@ export class Registered<S extends TObject, L extends string> {
     id: string,
   ): Promise<Saved<Static<S>>> {
     const kind = this.kind as unknown as ClassKind
-    await takeTurn(this.#records, tx, record.ehrId)
     const find = holdersIn(this.#records, tx.session)
     const { permissions } = await placed(find, caller, kind, id, record)
+    // Nobody waits for those who may not.
+    await takeTurn(this.#records, tx, record.ehrId)
     await requireRoom(this.#records, kind, { ...record, id }, tx.session)
     return this.store.create(caller, record, permissions, { tx, id })
   }

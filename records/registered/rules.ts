@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { classForm, fieldForm } from '../../schemas/forms/class-form.ts'
-import { namesOf, ofFields } from '../../schemas/forms/fields.ts'
+import { fromPath, namesOf, ofFields } from '../../schemas/forms/fields.ts'
 import type { Violation } from '../../schemas/violation.ts'
 import type { ClassKind, Values } from './kind.ts'
 import { refuseViolations } from './refusals/refusals.ts'
@@ -49,6 +49,21 @@ export function updateFaults(kind: ClassKind, merged: Values, changed: readonly 
     ],
   }
 }
+
+/** What breaks a rule in a body of the path family that does not fit its schema: in what of it does. */
+export function brokenBeside(
+  { fields, rules }: Pick<ClassKind, 'fields' | 'rules'>,
+  body: object,
+  bySchema: readonly Violation[],
+): Violation[] {
+  const faulty = new Set(bySchema.map(({ path }) => path.split('.', 1)[0]))
+  const sound = Object.entries(body).filter(([name, value]) => value !== null && !faulty.has(name))
+  const values: Values = fromPath(fields, Object.fromEntries(sound))
+  const missing = (rules.missing?.(values) ?? []).filter((name) => !faulty.has(name))
+  return [...missing.map(required), ...rules.violations(values, Object.keys(values))]
+}
+
+const required = (path: string): Violation => ({ path, code: 'required', message: 'is required' })
 
 const STAYS = 'may not be changed'
 const staying = (path: string): Violation => ({ path, code: 'fixed', message: STAYS })
@@ -109,8 +124,7 @@ function clientValues({ place, fields }: ClassKind, record: object): Record<stri
 }
 
 function refuseFaults(missing: readonly string[], violations: readonly Violation[]): void {
-  const required = missing.map((path) => ({ path, code: 'required', message: 'is required' }))
-  refuseViolations([...required, ...violations])
+  refuseViolations([...missing.map(required), ...violations])
 }
 
 /** What the service adds to an object of the class family. */

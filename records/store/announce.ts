@@ -4,8 +4,9 @@ import { createGroups } from './batching/group.ts'
 import { createLookup, type Lookup } from './batching/lookup.ts'
 import type { Caller } from './documents/caller.ts'
 import type { ParseDocument } from './documents/parse-format.ts'
-import { type Change, changeOf, keepChanges } from './writing/history.ts'
-import type { Records } from './writing/transaction.ts'
+import { accessesOf } from './resource.ts'
+import { type Change, changeOf, changesOf, keepChanges } from './writing/history.ts'
+import type { Records, Transaction } from './writing/transaction.ts'
 
 /** A write that Parse Server is about to do. */
 interface AnnouncedWrite {
@@ -15,11 +16,29 @@ interface AnnouncedWrite {
   ehrId: string | null
   /** The version that the write replaces, as far as it is known. */
   version?: unknown
-  /** The names of the fields that the write sets. */
-  changed: readonly string[]
+  /** The names of the fields that an update changes. */
+  changed?: readonly string[]
 }
 
-export type Announce = (caller: Caller, write: AnnouncedWrite) => Promise<void>
+/** @returns what takes back the history of a write that did not happen */
+export type Announce = (
+  caller: Caller,
+  write: AnnouncedWrite,
+) => Promise<(tx: Pick<Transaction, 'session'>) => Promise<unknown>>
+
+/** Keeps history and audit of an update that another part does, in the transaction of that. @returns the version that it makes */
+export function noteUpdate(
+  tx: Pick<Transaction, 'changes' | 'accesses'>,
+  by: { caller: Caller; at: Date },
+  { collection, id, ehrId }: { collection: string; id: string; ehrId: string },
+  { before, changed }: Pick<Change, 'changed'> & { before: ParseDocument },
+): number {
+  const version = before.version + 1
+  tx.changes.push(changeOf({ collection, id, ehrId }, by, { action: 'update', version, before, changed }))
+  const audited = { collection, ehr: 'ehrId' } as const
+  tx.accesses.push(...accessesOf(audited, by.caller, { action: 'update' }, [{ id, ehrId }]))
+  return version
+}
 
 /** What the part that writes has just read of an object, if it has. */
 export type LastRead = (collection: string, id: string) => ParseDocument | undefined
@@ -48,16 +67,18 @@ export function announcer({ db, clock, audit }: Records, lastRead: LastRead): An
     return lookup(id)
   }
 
-  return async (caller, { action, collection, id, ehrId, version: replaced, changed }) => {
-    const keepFormer = async (): Promise<void> => {
+  return async (caller, { action, collection, id, ehrId, version: replaced, changed = [] }) => {
+    const keepFormer = async (): Promise<string | undefined> => {
       const read = lastRead(collection, id)
       // An older one may be left of a write that was refused.
       const known = read !== undefined && read.version === replaced ? read : undefined
       const before = action === 'create' ? null : (known ?? (await formerOf(collection, id)))
-      if (before === undefined) return
+      if (before === undefined) return undefined
       const version = (before?.version ?? 0) + 1
       const write = { action, version, before, changed: [...changed], announced: true as const }
-      await kept.add([changeOf({ collection, id, ehrId }, { caller, at: clock() }, write)])
+      const change = changeOf({ collection, id, ehrId }, { caller, at: clock() }, write)
+      await kept.add([change])
+      return change._id
     }
     const { requestId, userId, application } = caller
     const access: Access = {
@@ -66,6 +87,7 @@ export function announcer({ db, clock, audit }: Records, lastRead: LastRead): An
       ids: [id],
       outcome: 'announced',
     }
-    await Promise.all([audit.record(access), keepFormer()])
+    const [_id] = await Promise.all([keepFormer(), audit.record(access)])
+    return async ({ session }) => _id && changesOf(db).deleteOne({ _id }, { session })
   }
 }

@@ -26,7 +26,7 @@ function checkObject(value: Record<string, unknown>): void {
   for (const name of Object.keys(value))
     if (reserved.has(name) || name.includes('\0')) refuse('a property has a reserved name')
   if (value.__type !== undefined && !fits(typed, value.__type, value))
-    refuse('a value does not match its __type')
+    refuse(value.__type === 'Date' ? NO_DATE : 'a value does not match its __type')
   if (value.__op !== undefined && !fits(operations, value.__op, value))
     refuse('an operation does not match its __op')
 }
@@ -76,6 +76,8 @@ const dateTime = checkOf(Type.String({ format: 'date-time' }))
 /** Of the forms of a moment Parse reads this one only: an offset is no value to it, a tenth of a second a millisecond. */
 const isDate = (iso: unknown): boolean =>
   typeof iso === 'string' && /^[\d:T-]{19}([.]\d{3})?Z$/.test(iso) && dateTime(iso).length === 0
+
+const NO_DATE = 'a date must be {"__type":"Date","iso":"<time in UTC, such as 2026-03-01T07:30:00.000Z>"}'
 
 function refuse(message: string): never {
   throw new Refusal(400, code.invalidJson, message)

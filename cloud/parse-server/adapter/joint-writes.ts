@@ -1,5 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientSession, Db } from 'mongodb'
 import { createInserts, type Insert } from '../../../records/store/batching/inserts.ts'
+import { type Signal, signal } from '../../../records/store/batching/waiting.ts'
+import { PATIENCE_MS } from '../../../records/store/documents/outage.ts'
 
 type Write = (
   this: unknown,
@@ -18,10 +21,21 @@ export type WritingAdapter = Record<'createObject' | 'findOneAndUpdate' | 'delet
  * Does Parse Server's write as a part of something larger.
  * @param write Parse's own; it may be asked for again. What it finds nothing to write to is undefined.
  */
-type Transact = (write: (session: ClientSession) => Promise<unknown>) => Promise<unknown>
+type Transact = (write: Save) => Promise<unknown>
 
-/** Announces that the next write of an object is a part of something larger. */
-export type JoinWrite = (className: string, objectId: string, transact: Transact) => void
+/** @param only what else must be true of the object, as Parse asks for it */
+export type Save = (session?: ClientSession, only?: Record<string, unknown>) => Promise<unknown>
+
+/**
+ * Announces that the next write of an object is a part of something larger, once the write that was announced before it is
+ * under way: neither is taken for the other.
+ */
+export type JoinWrite = (className: string, objectId: string, transact: Transact) => Promise<void>
+
+interface Announced {
+  transact: Transact
+  taken: Signal
+}
 
 /** Announced at the same time; a write that Parse gives up after the triggers leaves its announcement behind. */
 const mostAnnounced = 10_000
@@ -45,14 +59,20 @@ export function createTogether(adapter: WritingAdapter): void {
   }
 }
 
+/** What our adapter turned into an answer: by the database's own error it is known whether to repeat the transaction. */
+const asTheDatabaseSaid = (error: { cause?: unknown }): never => {
+  throw error.cause ?? error
+}
+
 /** Lets triggers have Parse's writes take place in a transaction of theirs, with what belongs to them. */
 export function joinWrites(adapter: WritingAdapter): JoinWrite {
-  const announced = new Map<string, Transact>()
+  const announced = new Map<string, Announced>()
   const take = (className: string, objectId: unknown): Transact | undefined => {
     const key = `${className}$${objectId}`
-    const transact = announced.get(key)
+    const found = announced.get(key)
     announced.delete(key)
-    return transact
+    found?.taken.give()
+    return found?.transact
   }
   // In all three the object, or the query for it, comes third, and its id stands in it.
   for (const name of ['createObject', 'findOneAndUpdate', 'deleteObjectsByQuery'] as const) {
@@ -61,11 +81,17 @@ export function joinWrites(adapter: WritingAdapter): JoinWrite {
       const transact = announced.size > 0 ? take(className, object.objectId) : undefined
       if (!transact) return write(className, schema, object, ...rest)
       const change = name === 'findOneAndUpdate' ? rest.slice(0, 1) : []
-      return transact((session) => write(className, schema, object, ...change, session))
+      return transact((session, only) =>
+        write(className, schema, { ...object, ...only }, ...change, session).catch(asTheDatabaseSaid),
+      )
     }
   }
-  return (className, objectId, transact) => {
+  return async (className, objectId, transact) => {
+    const key = `${className}$${objectId}`
+    const end = Date.now() + PATIENCE_MS
+    for (let earlier = announced.get(key); earlier && Date.now() < end; earlier = announced.get(key))
+      await Promise.race([earlier.taken.given, sleep(PATIENCE_MS, undefined, { ref: false })])
     if (announced.size >= mostAnnounced) announced.delete(announced.keys().next().value ?? '')
-    announced.set(`${className}$${objectId}`, transact)
+    announced.set(key, { transact, taken: signal() })
   }
 }

@@ -30,7 +30,8 @@ export function tellRefusals(adapter: QueryingAdapter, ParseError: ErrorClass): 
   }
   const handle = adapter.handleError.bind(adapter)
   adapter.handleError = (error) => {
-    if (isOutage(error)) throw new ParseError(ParseError.INTERNAL_SERVER_ERROR, UNAVAILABLE)
+    if (isOutage(error))
+      throw Object.assign(new ParseError(ParseError.INTERNAL_SERVER_ERROR, UNAVAILABLE), { cause: error })
     return handle(error)
   }
   for (const name of ['find', 'count', 'distinct'] as const) {

@@ -5,10 +5,9 @@ import { type ClassKind, ruledFor, type Values } from '../../../records/register
 import { requireRoom } from '../../../records/registered/refusals/room.ts'
 import { createFaults, derivedOf } from '../../../records/registered/rules.ts'
 import type { Caller, Permissions } from '../../../records/store/documents/caller.ts'
-import { together } from '../../../records/store/documents/database.ts'
 import { newId } from '../../../records/store/documents/ids.ts'
 import type { ParseDocument } from '../../../records/store/documents/parse-format.ts'
-import type { Records } from '../../../records/store/writing/transaction.ts'
+import { inTransaction, type Records } from '../../../records/store/writing/transaction.ts'
 import { fieldForm } from '../../../schemas/forms/class-form.ts'
 import { namesOf } from '../../../schemas/forms/fields.ts'
 import { callerOf, forgetRoles } from '../../request/caller.ts'
@@ -47,8 +46,7 @@ export async function beforeCreate(family: Family, plain: ClassKind, request: Re
     version: 1,
     ACL: aclOf(permissions),
   })
-  const write = { action: 'create', collection: kind.collection, id, ehrId, changed: [] } as const
-  await family.announce(caller, write)
+  await family.announce(caller, { action: 'create', collection: kind.collection, id, ehrId })
   const after = recordOf(kind, id, valuesOf(object))
   await joinOthers(family, kind, caller, { transition: { before: null, after, permissions }, holder })
 }
@@ -81,7 +79,7 @@ async function placeEhr(
   const { id = '' } = request.object
   const ehr = { _id: id, subjectId }
   const { permissions, ...kept } = await inParse(() =>
-    together(records, (session) => beginEhr(records, session, caller, ehr)),
+    inTransaction(records, (tx) => beginEhr(records, tx, caller, ehr)),
   )
   request.object.set(kept)
   await forgetRoles(request, caller.userId)

@@ -1,7 +1,6 @@
 import type { FindHolder } from '../../../records/registered/into.ts'
 import type { Announce } from '../../../records/store/announce.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
-import type { QueuedTurns } from '../../../records/store/writing/turns.ts'
 import type { JoinWrite } from '../../parse-server/adapter/joint-writes.ts'
 
 /** What the triggers of the class family work with. */
@@ -10,5 +9,4 @@ export interface Family {
   find: FindHolder
   announce: Announce
   joinWrite: JoinWrite
-  inTurn: QueuedTurns
 }

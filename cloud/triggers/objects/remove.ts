@@ -29,12 +29,12 @@ export async function beforeDelete(
   refuseChange(kind, object.attributes)
   const id = object.id ?? ''
   const ehrId = className === 'Ehr' ? id : object.get('ehrId')
-  await announce(caller, { action: 'delete', collection: className, id, ehrId, changed: [] })
-  const before = recordOf(kind, id, valuesOf(object))
-  await joinOthers(family, kind, caller, { transition: { before, after: null, permissions } })
+  await announce(caller, { action: 'delete', collection: className, id, ehrId })
   if (className === 'Ehr') await records.recentRemovals.remember(id, leaveToParse(records, caller, id))
   else if (isContainer(className))
     await records.recentRemovals.remember(id, removeWithAll(records, caller, className, { id, ehrId }))
+  const before = recordOf(kind, id, valuesOf(object))
+  await joinOthers(family, kind, caller, { transition: { before, after: null, permissions } })
 }
 
 /** What was written into an EHR, a care plan or a goal while that was being removed goes with it. */

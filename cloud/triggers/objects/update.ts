@@ -15,9 +15,11 @@ type Request = Parse.Cloud.BeforeSaveRequest
 
 /** Judges an update and the object that it makes. Parse has made sure that the caller may write it. */
 export async function beforeUpdate(family: Family, plain: ClassKind, request: Request): Promise<void> {
-  const { records, announce } = family
-  const { object } = request
-  const stored = request.original ? valuesOf(request.original) : {}
+  const { records } = family
+  const { object, original } = request
+  // A body may name another object: `set` takes it for the one that is written.
+  if (object.id !== original?.id) throw invalid(fixedId)
+  const stored = original ? valuesOf(original) : {}
   refuseChange(plain, stored)
   dropAcl(object)
   const changed = changedProperties(object, stored)
@@ -28,20 +30,22 @@ export async function beforeUpdate(family: Family, plain: ClassKind, request: Re
   const caller = await callerOf(request)
   const violations = kind.reserved?.(caller, { ...stored, id: object.id }, values) ?? []
   refuseFaults({ missing: [], violations })
-  if (namesOf(kind.fields, 'status').some((name) => changed.includes(name)))
-    return close(records, caller, kind.name as Closable, object, changed)
+  const { id = '' } = object
+  if (namesOf(kind.fields, 'status').some((name) => changed.includes(name))) {
+    await close(records, caller, kind.name as Closable, object, changed)
+    return family.joinWrite(kind.name, id, (save) => save())
+  }
   object.increment('version')
-  const ehrId = kind.name === 'Ehr' ? object.id : object.get('ehrId')
-  const about = { collection: kind.name, id: object.id ?? '', ehrId, version: stored.version, changed }
-  await announce(caller, { action: 'update', ...about })
-  const recordIn = (values: Record<string, unknown>) => recordOf(kind, about.id, values)
+  const recordIn = (values: Record<string, unknown>) => recordOf(kind, id, values)
   const transition = {
     before: recordIn(stored),
     after: recordIn(valuesOf(object)),
     permissions: permissionsOf(object),
   }
-  await joinOthers(family, kind, caller, { transition })
+  await joinOthers(family, kind, caller, { transition, changed, version: stored.version })
 }
+
+const fixedId = { path: 'objectId', code: 'fixed', message: 'may not be changed' }
 
 /** Properties that were judged together are written together, derived ones with them. */
 function writeTogether(

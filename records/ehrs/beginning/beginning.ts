@@ -3,7 +3,7 @@ import { ServiceError } from '../../../schemas/errors.ts'
 import { type Caller, isAdmin, type Permissions } from '../../store/documents/caller.ts'
 import { type Database, documentsOf } from '../../store/documents/database.ts'
 import { LONGEST_REQUEST_MS } from '../../store/writing/removal/recent-removals.ts'
-import type { Records } from '../../store/writing/transaction.ts'
+import type { Records, Transaction } from '../../store/writing/transaction.ts'
 import { type EhrHead, ehrPermissions, mayBeUser } from '../rights/access.ts'
 import { createEhrRoles } from '../rights/roles.ts'
 
@@ -22,16 +22,17 @@ interface Beginning {
  */
 export async function beginEhr(
   records: Pick<Records, 'client' | 'db' | 'clock' | 'tellOfPendingEhr'>,
-  session: ClientSession,
+  tx: Pick<Transaction, 'session' | 'turn'>,
   caller: Caller,
   { _id, subjectId }: { _id: string; subjectId: string },
 ): Promise<Beginning> {
+  const { session } = tx
   const { userId, unrestricted } = caller
   const isOwn = subjectId === userId
   const assigns = unrestricted === true || isAdmin(caller)
   const pending = !isOwn && !assigns && mayBeUser(subjectId)
   const isOthers = isOwn || (assigns && (unrestricted || (await isUser(records, session, subjectId))))
-  if (!assigns) await countFor(records, session, userId, _id)
+  if (!assigns) await countFor(records, tx, userId, _id)
   await createEhrRoles(records, session, _id, isOthers ? undefined : userId)
   if (pending) await records.tellOfPendingEhr(subjectId, session)
   const ehr: EhrHead = { _id, subjectId, pending }
@@ -59,10 +60,11 @@ export const makersOf = ({ db }: Pick<Database, 'db'>): Collection<Maker> =>
  */
 async function countFor(
   records: Pick<Records, 'db' | 'clock'>,
-  session: ClientSession,
+  { session, turn }: Pick<Transaction, 'session' | 'turn'>,
   userId: string,
   id: string,
 ): Promise<void> {
+  turn.meet(userId)
   const makers = makersOf(records)
   const at = records.clock()
   const before = await makers.findOneAndUpdate(

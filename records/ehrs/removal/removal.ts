@@ -5,7 +5,7 @@ import { type Database, documentsOf, together } from '../../store/documents/data
 import { beginWork, type Jobs, workId } from '../../store/steps/under-way.ts'
 import { LONGEST_REQUEST_MS } from '../../store/writing/removal/recent-removals.ts'
 import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
-import { takeTurns } from '../../store/writing/turns.ts'
+import { takeAlone } from '../../store/writing/turns.ts'
 import { planRoles } from '../rights/access.ts'
 import { removeRoles } from '../rights/roles.ts'
 
@@ -80,12 +80,13 @@ export async function removeWithAll(
   const { id, ehrId } = object
   await inTransaction(records, async (tx) => {
     const { session } = tx
+    tx.turn.meet(id)
     await documentsOf(records, className).updateOne({ _id: id }, { $set: leftFor(caller) }, { session })
     if (className === 'CarePlan') await removeRoles(records, session, planRoles(id))
     await removeContents(records, tx, caller, className, object)
     const row = { _id: `${className}$${id}`, className, objectId: id, at: new Date() }
     await removals(records).replaceOne({ _id: row._id }, row, { session, upsert: true })
-    await takeTurns(records, tx, [ehrId])
+    await takeAlone(records, tx, [ehrId])
   })
   await untilRemoved(records, className, id)
 }

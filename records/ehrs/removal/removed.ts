@@ -8,7 +8,7 @@ import { beginWork, type Job, type Jobs, type Steps, workId, worksOf } from '../
 import { forgetChangesOfEhr } from '../../store/writing/history.ts'
 import { LONGEST_REQUEST_MS } from '../../store/writing/removal/recent-removals.ts'
 import { inTransaction, type Records, type Transaction } from '../../store/writing/transaction.ts'
-import { takeTurns, turnsOf } from '../../store/writing/turns.ts'
+import { forgetTurns, takeAlone } from '../../store/writing/turns.ts'
 import { noteCreation } from '../beginning/of-account.ts'
 import { ehrRoles, planRoles } from '../rights/access.ts'
 import { removeRoles } from '../rights/roles.ts'
@@ -49,7 +49,7 @@ export async function removeSoftly(
   { ehrId, subjectId }: { ehrId: string; subjectId: string },
 ): Promise<void> {
   const { session } = tx
-  await takeTurns(records, tx, [ehrId])
+  await takeAlone(records, tx, [ehrId])
   const document = await documentsOf(records, 'Ehr').findOne({ _id: ehrId }, { session })
   if (!document) throw new ServiceError('NotFound')
   const account = await documentsOf(records, '_User').updateOne(
@@ -226,6 +226,6 @@ async function removeForGood(database: Held, ehrId: string): Promise<void> {
   )
   await together(database, (session) => removeRoles(database, session, ehrRoles(ehrId)))
   await documentsOf(database, 'Ehr').deleteOne({ _id: ehrId, _rperm: [] })
-  await turnsOf(database).deleteOne({ _id: ehrId })
+  await forgetTurns(database, ehrId)
   await removedEhrs(database).deleteOne({ _id: ehrId })
 }

@@ -1,5 +1,6 @@
 import type { PresetName } from '../../../schemas/blood-pressure-condition.ts'
 import type { Band } from '../../../schemas/thresholds.ts'
+import { diastolic, systolic } from '../quantities/quantities.ts'
 import { otherwise, type Preset, type Thresholded } from './thresholds.ts'
 
 type Name = 'systolic' | 'diastolic'
@@ -59,5 +60,7 @@ const presets = {
   },
 } satisfies Record<PresetName, Preset<Name>>
 
+const ranges = { systolic: systolic.hard, diastolic: diastolic.hard }
+
 /** What thresholds of a blood pressure bound; the usual ones first. */
-export const bloodPressure: Thresholded<Name> = { names, unit, presets }
+export const bloodPressure: Thresholded<Name> = { names, unit, ranges, presets }

@@ -1,7 +1,12 @@
 import type { BmiParams, BmiResult } from '../../../schemas/bmi.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { height as heightQuantity, weight as weightQuantity } from '../quantities/quantities.ts'
-import { quantityViolations } from '../quantities/quantity.ts'
+import type { Values } from '../../registered/kind.ts'
+import {
+  bodyMassIndex,
+  height as heightQuantity,
+  weight as weightQuantity,
+} from '../quantities/quantities.ts'
+import { inOwnUnit, quantityViolations } from '../quantities/quantity.ts'
 import { convert, rounded } from '../quantities/units.ts'
 import type { Preset } from './thresholds.ts'
 
@@ -29,8 +34,17 @@ export const whoAdult: Preset<'bmi'> = {
 }
 
 /** The body-mass index in kg/m2, unrounded. */
-export function bmiOf(weight: number, weightUnit: string, height: number, heightUnit: string): number {
+function bmiOf(weight: number, weightUnit: string, height: number, heightUnit: string): number {
   return convert(weight, weightUnit, 'kg') / convert(height, heightUnit, 'm') ** 2
+}
+
+/** The index of weight and height that are valid each; undefined when they are not. */
+export function calculated(values: Values): number | undefined {
+  const kilograms = inOwnUnit(weightQuantity, values.weight, values.weightUnit)
+  const centimetres = inOwnUnit(heightQuantity, values.height, values.heightUnit)
+  return kilograms === undefined || centimetres === undefined
+    ? undefined
+    : bmiOf(kilograms, 'kg', centimetres, 'cm')
 }
 
 /** The WHO category of an adult's BMI; each begins at its lower bound. Not for people under 20. */
@@ -43,9 +57,10 @@ const ADULT_AGE = 20
 export const isAdult = (age: number): boolean => age >= ADULT_AGE
 
 /** What the schema cannot say about the parameters: units and ranges. */
-export const bmiViolations = ({ weight, weightUnit, height, heightUnit }: BmiParams): Violation[] => [
-  ...quantityViolations(weightQuantity, 'weight', weight, weightUnit),
-  ...quantityViolations(heightQuantity, 'height', height, heightUnit),
+export const bmiViolations = (params: BmiParams): Violation[] => [
+  ...quantityViolations(weightQuantity, 'weight', params.weight, params.weightUnit),
+  ...quantityViolations(heightQuantity, 'height', params.height, params.heightUnit),
+  ...quantityViolations(bodyMassIndex, 'bmi', calculated(params), bodyMassIndex.unit),
 ]
 
 /** The BMI with 1 decimal and its adult category; no category for whom is said to be under 20. */

@@ -7,13 +7,14 @@ import {
   thresholdForms,
 } from '../../../schemas/thresholds.ts'
 import type { Violation } from '../../../schemas/violation.ts'
-import { isConvertible, namesOfUnit } from '../quantities/units.ts'
+import { convert, isConvertible, namesOfUnit, rounded } from '../quantities/units.ts'
 import type { Thresholded, Thresholds } from './thresholds.ts'
 
 type ThresholdCheck = (thresholds: Thresholds) => Violation[]
 
 /** The violations of thresholds of any of the three forms; what was given decides the form. */
-export function thresholdRules({ names, unit, presets }: Thresholded, path = ''): ThresholdCheck {
+export function thresholdRules(thresholded: Thresholded, path = ''): ThresholdCheck {
+  const { names, unit, presets } = thresholded
   const forms = thresholdForms(names, namesOfUnit(unit))
   const checks = { limits: checkOf(forms.limits), set: checkOf(forms.set) }
   const published = Object.keys(presets)
@@ -21,8 +22,8 @@ export function thresholdRules({ names, unit, presets }: Thresholded, path = '')
     if (typeof thresholds === 'string') return published.includes(thresholds) ? [] : [noPreset(published)]
     if (typeof thresholds !== 'object' || thresholds === null || Array.isArray(thresholds)) return [notAForm]
     if ('bands' in thresholds)
-      return allOf(checks.set(thresholds), () => setViolations(names, unit, thresholds as ThresholdSet))
-    return allOf(checks.limits(thresholds), () => limitViolations(names, unit, thresholds as Limits))
+      return allOf(checks.set(thresholds), () => setViolations(thresholded, thresholds as ThresholdSet))
+    return allOf(checks.limits(thresholds), () => limitViolations(thresholded, thresholds as Limits))
   }
   return (thresholds) =>
     byForm(thresholds).map((one) => ({ ...one, path: [path, one.path].filter(Boolean).join('.') }))
@@ -49,17 +50,34 @@ const unitViolations = (own: string, unit: string): Violation[] =>
     ? []
     : [{ path: 'unit', code: 'unit', message: `must be one of ${namesOfUnit(own).join(', ')}` }]
 
-function limitViolations(names: readonly string[], own: string, limits: Limits): Violation[] {
+function limitViolations(thresholded: Thresholded, limits: Limits): Violation[] {
+  const { names, unit: own } = thresholded
   const crossed = names.flatMap((name): Violation[] => {
     const { [`${name}Low` as const]: low = Number.NEGATIVE_INFINITY } = limits
     const { [`${name}High` as const]: high = Number.POSITIVE_INFINITY } = limits
     if (low < high) return []
     return [{ path: `${name}High`, code: 'impossible', message: 'must be above the lower limit' }]
   })
-  return [...unitViolations(own, limits.unit), ...crossed]
+  const idle = names.flatMap((name): Violation[] => {
+    const [min, max] = rangeIn(thresholded, name, limits.unit)
+    const { [`${name}Low` as const]: low = 0, [`${name}High` as const]: high = max } = limits
+    const message = `must be such that a value can lie beyond it: ${rounded(min, 2)} to ${rounded(max, 2)} ${limits.unit}`
+    return [
+      ...(low > 0 && low < min ? [{ path: `${name}Low`, code: 'idle', message }] : []),
+      ...(high > max ? [{ path: `${name}High`, code: 'idle', message }] : []),
+    ]
+  })
+  return [...unitViolations(own, limits.unit), ...crossed, ...idle]
 }
 
-function setViolations(names: readonly string[], own: string, { unit, bands }: ThresholdSet): Violation[] {
+/** Between which a value can be, in a unit; any where that is not known, or the unit is none of its. */
+function rangeIn({ unit: own, ranges }: Thresholded, name: string, unit: string): readonly [number, number] {
+  const range = isConvertible(unit, own) ? ranges?.[name] : undefined
+  if (!range) return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  return [convert(range[0], own, unit), convert(range[1], own, unit)]
+}
+
+function setViolations(thresholded: Thresholded, { unit, bands }: ThresholdSet): Violation[] {
   const repeated = (key: 'severity' | 'code'): Violation[] =>
     bands.flatMap((band, i) =>
       bands.findIndex((other) => other[key] === band[key]) < i
@@ -67,24 +85,25 @@ function setViolations(names: readonly string[], own: string, { unit, bands }: T
         : [],
     )
   return [
-    ...unitViolations(own, unit),
+    ...unitViolations(thresholded.unit, unit),
     ...repeated('severity'),
     ...repeated('code'),
-    ...bands.flatMap((band, i) => bandViolations(names, band, `bands.${i}`)),
+    ...bands.flatMap((band, i) => bandViolations(thresholded, unit, band, `bands.${i}`)),
   ]
 }
 
-function bandViolations(names: readonly string[], band: Band, path: string): Violation[] {
+function bandViolations(thresholded: Thresholded, unit: string, band: Band, path: string): Violation[] {
+  const { names } = thresholded
   const bounded = names.filter((name) => band[name] !== undefined)
   if (bounded.length === 0) return [{ path, code: 'empty', message: `must bound ${names.join(' or ')}` }]
   return bounded
-    .filter((name) => isImpossible(band[name] as Bounds))
+    .filter((name) => isImpossible(band[name] as Bounds, rangeIn(thresholded, name, unit)))
     .map((name) => ({ path: `${path}.${name}`, code: 'impossible', message: 'must leave room for a value' }))
 }
 
-/** Whether no number fulfils the bounds. */
-function isImpossible({ gt, gte, lt, lte }: Bounds): boolean {
-  const lower = Math.max(gt ?? Number.NEGATIVE_INFINITY, gte ?? Number.NEGATIVE_INFINITY)
-  const upper = Math.min(lt ?? Number.POSITIVE_INFINITY, lte ?? Number.POSITIVE_INFINITY)
+/** Whether no value fulfils the bounds. */
+function isImpossible({ gt, gte, lt, lte }: Bounds, [min, max]: readonly [number, number]): boolean {
+  const lower = Math.max(gt ?? min, gte ?? min, min)
+  const upper = Math.min(lt ?? max, lte ?? max, max)
   return lower > upper || (lower === upper && (lower === gt || upper === lt))
 }

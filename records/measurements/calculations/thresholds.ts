@@ -14,6 +14,8 @@ export interface Thresholded<Name extends string = string> {
   names: readonly Name[]
   /** Their own unit, as UCUM code. */
   unit: string
+  /** Between which the values can be, in their own unit: a limit that none goes beyond has the wrong unit. */
+  ranges?: Readonly<Partial<Record<Name, readonly [min: number, max: number]>>>
   /** The first one is the usual one. */
   presets: Readonly<Record<string, Preset<Name>>>
 }

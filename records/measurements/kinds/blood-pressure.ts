@@ -1,12 +1,13 @@
 import { Type } from '@sinclair/typebox'
+import { quantity } from '../../../schemas/common.ts'
 import { CuffLocationEnum, CuffSizeEnum, PositionEnum, PressureMethodEnum } from '../../../schemas/enum.ts'
 import { derivedNumber, derivedText } from '../../../schemas/forms/fields.ts'
 import { bloodPressureCondition } from '../calculations/blood-pressure-condition.ts'
 import { bloodPressure } from '../calculations/blood-pressure-thresholds.ts'
 import { measurement } from '../measurement.ts'
 import { measured, omh, worded } from '../omh.ts'
-import { diastolic, diastolicViolations, systolic } from '../quantities/quantities.ts'
-import { ownUnits } from '../quantities/quantity.ts'
+import { diastolic, diastolicViolations, heartRate, systolic } from '../quantities/quantities.ts'
+import { ownUnits, quantityViolations, quantityWarnings } from '../quantities/quantity.ts'
 import { rounded } from '../quantities/units.ts'
 
 /** In the words of IEEE 1752.1. */
@@ -38,7 +39,7 @@ export const BloodPressure = measurement({
   optional: ['diastolic'],
   requiredInPath: ['diastolic', 'diastolicUnit'],
   fields: {
-    heartRate: Type.Optional(Type.Number({ minimum: 10, maximum: 400, description: 'Beats per minute' })),
+    heartRate: Type.Optional(quantity('Beats per minute: 20 to 300', heartRate.example)),
     position: Type.Optional(PositionEnum),
     location: Type.Optional(CuffLocationEnum),
     cuffSize: Type.Optional(CuffSizeEnum),
@@ -54,7 +55,11 @@ export const BloodPressure = measurement({
     measurement_location: worded('location', PLACES),
   }),
   rules: {
-    violations: diastolicViolations,
+    together: ['heartRate'],
+    violations: (values) => [
+      ...diastolicViolations(values),
+      ...quantityViolations(heartRate, 'heartRate', values.heartRate, heartRate.unit),
+    ],
     derived: (values) => {
       const { systolicMmHg: upper, diastolicMmHg: lower } = ownUnits({ systolic, diastolic }, values)
       if (upper === undefined || lower === undefined) return {}
@@ -66,4 +71,5 @@ export const BloodPressure = measurement({
       }
     },
   },
+  warnings: ({ heartRate: rate }) => quantityWarnings(heartRate, 'heartRate', rate, heartRate.unit),
 })

@@ -2,27 +2,20 @@ import { Type } from '@sinclair/typebox'
 import { quantity } from '../../../schemas/common.ts'
 import { derivedText } from '../../../schemas/forms/fields.ts'
 import type { Values } from '../../registered/kind.ts'
-import { adultCategory, bmiOf, isAdult, whoAdult } from '../calculations/bmi.ts'
+import { adultCategory, calculated, isAdult, whoAdult } from '../calculations/bmi.ts'
 import { measurement } from '../measurement.ts'
 import { omh } from '../omh.ts'
 import { bodyMassIndex, height, weight } from '../quantities/quantities.ts'
-import { inOwnUnit, quantityViolations, quantityWarnings } from '../quantities/quantity.ts'
+import { quantityViolations, quantityWarnings } from '../quantities/quantity.ts'
 import { rounded } from '../quantities/units.ts'
 import { seriesOf } from '../series.ts'
 import { allOrNone, isThere } from '../together.ts'
 
 const BODY = ['weight', 'weightUnit', 'height', 'heightUnit'] as const
 
-/** The BMI of weight and height that are valid each; undefined when they are not. */
-function calculated(values: Values): number | undefined {
-  const kilograms = inOwnUnit(weight, values.weight, values.weightUnit)
-  const centimetres = inOwnUnit(height, values.height, values.heightUnit)
-  return kilograms === undefined || centimetres === undefined
-    ? undefined
-    : bmiOf(kilograms, 'kg', centimetres, 'cm')
-}
-
-const indexOf = (values: Values): unknown => calculated(values) ?? values.bmi
+/** Of what a device says that is kept which is shown, hence that is judged. */
+const shown = (values: Values): number | undefined =>
+  calculated(values) ?? (typeof values.bmi === 'number' ? rounded(values.bmi, 1) : undefined)
 
 export const BodyMassIndex = measurement({
   name: 'BodyMassIndex',
@@ -61,11 +54,11 @@ export const BodyMassIndex = measurement({
       ...(isThere(values, 'weight') && changed.includes('bmi') && isThere(values, 'bmi')
         ? [{ path: 'bmi', code: 'calculated', message: 'must be absent: it follows from weight and height' }]
         : []),
-      ...quantityViolations(bodyMassIndex, 'bmi', indexOf(values), 'kg/m2'),
+      ...quantityViolations(bodyMassIndex, 'bmi', calculated(values) ?? values.bmi, 'kg/m2'),
     ],
     derived: (values) => {
-      const bmi = indexOf(values)
-      if (typeof bmi !== 'number') return {}
+      const bmi = shown(values)
+      if (bmi === undefined) return {}
       return {
         bmi: rounded(bmi, 1),
         method: calculated(values) === undefined ? 'device' : 'calculated',
@@ -79,5 +72,5 @@ export const BodyMassIndex = measurement({
       read: (said) => ({ bmi: (said as Values | undefined)?.value }),
     },
   }),
-  warnings: (values) => quantityWarnings(bodyMassIndex, 'bmi', indexOf(values), 'kg/m2'),
+  warnings: (values) => quantityWarnings(bodyMassIndex, 'bmi', shown(values), 'kg/m2'),
 })

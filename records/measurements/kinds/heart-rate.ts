@@ -1,17 +1,6 @@
 import { measurement } from '../measurement.ts'
 import { measured, omh } from '../omh.ts'
-import type { Quantity } from '../quantities/quantity.ts'
-
-const heartRate: Quantity = {
-  label: 'Heart rate',
-  kind: 'frequency',
-  unit: '/min',
-  inUnit: 'heartRatePerMin',
-  hard: [20, 300],
-  warn: [40, 180],
-  example: 72,
-  codes: { loinc: '8867-4', snomed: '364075005' },
-}
+import { heartRate } from '../quantities/quantities.ts'
 
 export const HeartRate = measurement({
   name: 'HeartRate',

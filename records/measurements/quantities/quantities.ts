@@ -24,6 +24,17 @@ export const diastolic: Quantity = {
   codes: { loinc: '8462-4', snomed: '271650006' },
 }
 
+export const heartRate: Quantity = {
+  label: 'Heart rate',
+  kind: 'frequency',
+  unit: '/min',
+  inUnit: 'heartRatePerMin',
+  hard: [20, 300],
+  warn: [40, 180],
+  example: 72,
+  codes: { loinc: '8867-4', snomed: '364075005' },
+}
+
 export const weight: Quantity = {
   label: 'Body weight',
   kind: 'mass',

@@ -19,17 +19,23 @@ export const ledger = ({ db }: Pick<Records, 'db'>) => db.collection<Page>('prof
  * Puts the transactions that depend on several of a person's records one after the other: of those that meet, one
  * goes on, and the others are repeated on what it left.
  */
-export async function takeTurn(records: Records, { session }: Transaction, mvUid: string): Promise<void> {
+export async function takeTurn(
+  records: Records,
+  { session, turn }: Transaction,
+  mvUid: string,
+): Promise<void> {
+  turn.meet(mvUid)
   await ledger(records).updateOne({ _id: mvUid }, { $inc: { turns: 1 } }, { upsert: true, session })
 }
 
 /** The number of a new relation: the one that is wanted, or the next after all that were given. */
 export async function relationNumber(
   records: Records,
-  { session }: Transaction,
+  { session, turn }: Transaction,
   mvUid: string,
   wanted: number | undefined,
 ): Promise<number> {
+  turn.meet(mvUid)
   const change = wanted === undefined ? { $inc: { relations: 1 } } : { $max: { relations: wanted } }
   const options = { upsert: true, returnDocument: 'after', session } as const
   const after = await ledger(records).findOneAndUpdate({ _id: mvUid }, change, options)

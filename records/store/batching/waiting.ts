@@ -1,5 +1,19 @@
 import { PATIENCE_MS, unavailable } from '../documents/outage.ts'
 
+/** What some wait for until another one gives it. */
+export interface Signal {
+  given: Promise<void>
+  give(): void
+}
+
+export function signal(): Signal {
+  let give = (): void => {}
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { given, give }
+}
+
 interface Waiting {
   reject(reason: unknown): void
 }

@@ -35,17 +35,14 @@ export function isOutage(thrown: unknown): boolean {
   if (!(thrown instanceof MongoError)) return lostSocket.has(code)
   if (isConflict(thrown) || thrown.hasErrorLabel('RetryableWriteError')) return true
   if (thrown.hasErrorLabel(TRANSIENT) || lostConnection.test(thrown.name) || awayOrFull.has(code)) return true
-  // The driver wraps what cuts off a bulk write, and keeps its name to itself.
+  // The driver wraps what cuts off a bulk write: its code and labels are the wrapper's too, its name is not.
   return thrown instanceof MongoBulkWriteError && isOutage(thrown.errorResponse)
 }
 
 /** An outage that may be over within seconds; a full disk is none. */
 export const isBrief = (thrown: unknown): boolean => isOutage(thrown) && !isFull(thrown)
 
-const isFull = (thrown: unknown): boolean =>
-  thrown instanceof MongoError &&
-  (thrown.code === OUT_OF_DISK_SPACE ||
-    (thrown instanceof MongoBulkWriteError && isFull(thrown.errorResponse)))
+const isFull = (thrown: unknown): boolean => thrown instanceof MongoError && thrown.code === OUT_OF_DISK_SPACE
 
 /** The database answered: others were writing the same. */
 export const isConflict = (thrown: unknown): boolean =>

@@ -5,6 +5,7 @@ import { together } from '../documents/database.ts'
 import type { Work, Works } from '../documents/work.ts'
 import { type Change, keepChanges } from './history.ts'
 import type { RecentRemovals } from './removal/recent-removals.ts'
+import type { Taking, Turns } from './turns.ts'
 
 /** The collections of what goes with an EHR, a care plan, a goal, a task, an event. */
 type Contents = Readonly<Record<'Ehr' | 'CarePlan' | 'Goal' | 'Task' | 'Event', readonly string[]>>
@@ -18,6 +19,7 @@ export interface Records {
   contents: Contents
   recentRemovals: RecentRemovals
   underWay: Works
+  turns: Turns
   /** What modellers have defined, as it was a moment ago, by collection and name. */
   definitions: LRUCache<string, object>
   /** Notifies a user, if there is one, that an EHR waits until they agree. */
@@ -31,7 +33,7 @@ export interface Reading {
 }
 
 /** Writes that happen together or not at all, with their history and audit entries that belong to them. */
-export interface Transaction extends Reading {
+export interface Transaction extends Reading, Taking {
   session: ClientSession
   changes: Change[]
   /** What goes on when they have been written. */
@@ -56,17 +58,22 @@ export async function readTogether<T>(records: Records, work: (tx: Reading) => P
  *       const plan = await plans.create(caller, planInput, permissions, { tx })
  *       await goals.create(caller, goalInput(plan.id), permissions, { tx })
  *     })
+ *
+ * @param inLineFor EHRs that it takes alone: it lines up for them at once, not when it has met others
  */
 export async function inTransaction<T>(
   records: Records,
   work: (tx: Transaction) => Promise<T>,
-  repeated = true,
+  { repeated = true, inLineFor = [] }: { repeated?: boolean; inLineFor?: readonly string[] } = {},
 ): Promise<T> {
   const audit = records.audit.inTransaction()
+  const turn = records.turns.enter()
+  for (const ehrId of inLineFor) turn.meet(ehrId)
   let begun: Work[] = []
   const attempt = async (session: ClientSession): Promise<T> => {
     begun = []
-    const tx: Transaction = { session, changes: [], accesses: [], begun }
+    await turn.lineUp()
+    const tx: Transaction = { session, changes: [], accesses: [], turn, alone: new Set(), begun }
     const result = await work(tx)
     await keepChanges(records.db, tx.changes, session)
     await audit.write(tx.accesses, session)
@@ -80,5 +87,7 @@ export async function inTransaction<T>(
   } catch (error) {
     audit.settle(error instanceof MongoError ? 'in doubt' : 'not written')
     throw error
+  } finally {
+    turn.leave()
   }
 }

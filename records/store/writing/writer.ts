@@ -8,7 +8,7 @@ import type { ParseDocument } from '../documents/parse-format.ts'
 import { type Companion, documentsById, rulesIn, writeCompanions } from './companions.ts'
 import type { Decision } from './decision.ts'
 import { inTransaction, type Records, type Transaction } from './transaction.ts'
-import { type Held, takeTurns, turnsToHold } from './turns.ts'
+import { type Held, takeToAdd } from './turns.ts'
 
 /** What a new record is registered in. Nobody closes or removes it while the record is being written. */
 export interface Into {
@@ -54,10 +54,8 @@ const MOST = 100
 const AT_ONCE = 3
 
 /** What a write shares with others: of two transactions that touch it, one would be done in vain. */
-const keysOf = ({ write: { id, into } }: Pending): string[] => {
-  const place = into && (into.ehrId ?? into.key._id)
-  return [id, place].filter((key) => typeof key === 'string')
-}
+const keysOf = ({ write: { id, into } }: Pending): string[] =>
+  [id, into?.touched && into.key._id].filter((key) => typeof key === 'string')
 
 /** The writes of one collection. Those that arrive while others are being written share the next transaction. */
 export class Writer {
@@ -65,8 +63,6 @@ export class Writer {
   readonly #documents: Collection<ParseDocument>
   readonly #companion: Companion | undefined
   readonly #groups
-  /** Each transaction has the next one; two services rarely have the same at the same time. */
-  #lane = Math.floor(Math.random() * 1000)
 
   constructor(records: Records, documents: Collection<ParseDocument>, companion?: Companion) {
     this.#records = records
@@ -82,8 +78,9 @@ export class Writer {
   }
 
   /** Writes as a part of `tx`; without one together with others, where what forbids one does not touch the rest. */
-  write<R>(write: Write<R>, tx?: Transaction): Promise<R> {
-    if (tx) return this.#perform(tx, [write]).then(([outcome]) => resultOf(outcome as Outcome<R>))
+  async write<R>(write: Write<R>, tx?: Transaction): Promise<R> {
+    if (tx) return resultOf((await this.#perform(tx, [write]))[0] as Outcome<R>)
+    if (write.into?.ehrId !== undefined) await this.#records.turns.free(write.into.ehrId)
     return new Promise((resolve, reject) => {
       this.#groups.add([{ write, resolve, reject }]).catch(reject)
     })
@@ -98,7 +95,9 @@ export class Writer {
   async #together(batch: Pending[]): Promise<void> {
     const writes = batch.map(({ write }) => write)
     try {
-      const outcomes = await inTransaction(this.#records, (tx) => this.#perform(tx, writes), false)
+      const outcomes = await inTransaction(this.#records, (tx) => this.#perform(tx, writes), {
+        repeated: false,
+      })
       for (const [i, pending] of batch.entries()) settle(pending, outcomes[i] as Outcome<unknown>)
     } catch (error) {
       if (isInDoubt(error) || (isOutage(error) && !isConflict(error)))
@@ -123,6 +122,7 @@ export class Writer {
       writes.flatMap(({ into }) => into ?? []),
     )
     const ids = writes.flatMap(({ id }) => (id === null ? [] : [id]))
+    for (const id of ids) tx.turn.meet(id)
     const before = await documentsById(this.#documents, ids, session)
     const outcomes = writes.map((write) =>
       decided(write, before.get(write.id ?? '') ?? null, holders.get(write.into?.key._id ?? '') ?? null),
@@ -133,8 +133,12 @@ export class Writer {
     const entered = writes.flatMap(({ into }, i) => (into && outcomes[i]?.decision ? [into] : []))
     const held = entered.flatMap(({ holding }) => holding ?? [])
     await this.#requireHeld(tx, held)
-    const turns = [...entered.flatMap(({ ehrId }) => ehrId ?? []), ...turnsToHold(held, this.#lane++)]
-    if (turns.length > 0) await takeTurns(this.#records, tx, turns)
+    await takeToAdd(
+      this.#records,
+      tx,
+      entered.flatMap(({ ehrId }) => ehrId ?? []),
+      held,
+    )
     await this.#touch(tx, entered)
     const done = await this.#documents.bulkWrite(operations, { session, ordered: false })
     if (done.insertedCount + done.matchedCount + done.deletedCount < operations.length) {
