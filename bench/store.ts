@@ -21,6 +21,7 @@ import { newId } from '../records/store/documents/ids.ts'
 import { UnderWay } from '../records/store/steps/under-way.ts'
 import { Store } from '../records/store/store.ts'
 import { RecentRemovals } from '../records/store/writing/removal/recent-removals.ts'
+import { Turns } from '../records/store/writing/turns.ts'
 import { rounds, seconds } from './frame/compare.ts'
 
 const CONNECTIONS = 24
@@ -72,6 +73,7 @@ const records = {
   ...{ client, db, clock, audit, contents, recentRemovals: new RecentRemovals() },
   definitions: new LRUCache<string, object>({ max: 10 }),
   underWay: new UnderWay({ client, db }, [], false),
+  turns: new Turns(),
   tellOfPendingEhr: async () => {},
 }
 const resource = {

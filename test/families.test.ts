@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Document } from 'mongodb'
 import {
   agree,
   byClass,
@@ -28,12 +29,16 @@ describe('both families', () => {
     ;[{ patient, place }, stranger] = await Promise.all([newPlace(), newPatient()])
   })
 
-  /** What is kept of the changes of a record: by whom which version, and how. */
-  async function historyOf(name: string, ehrId: string, id: string): Promise<unknown[]> {
+  const changesOf = (name: string, ehrId: string, id: string): Promise<Document[]> => {
     const ofRecord = { _id: { $regex: `^${ehrId}/${name}/${id}/` } as never }
-    const changes = await service.db.collection('history.changes').find(ofRecord).sort({ _id: 1 }).toArray()
-    return changes.map(({ version, action, application }) => `${version} ${action} ${application}`)
+    return service.db.collection('history.changes').find(ofRecord).sort({ _id: 1 }).toArray()
   }
+
+  /** What is kept of the changes of a record: by whom which version, and how. */
+  const historyOf = async (name: string, ehrId: string, id: string): Promise<unknown[]> =>
+    (await changesOf(name, ehrId, id)).map(
+      ({ version, action, application }) => `${version} ${action} ${application}`,
+    )
 
   for (const name of KIND_NAMES) {
     const { change, history } = kinds[name]
@@ -89,6 +94,21 @@ describe('both families', () => {
               patient.call('GET', pathOf(name, place, id), undefined, { 'if-none-match': value })
             assert.deepEqual([(await unless(etag)).status, (await unless(after.etag)).status], [200, 304])
           }
+        })
+
+      if (change)
+        it('changed by several at the same instant, each of which stands in its history', async () => {
+          const id = String((await createByPath(patient, name, place)).id)
+          const writers = Array.from({ length: 4 }, () => [
+            byClass(patient).put(name, id, change).expect(200),
+            patient.call('PUT', pathOf(name, place, id), expectedOf(name, id)).then((answer) => ok(answer)),
+          ])
+          await Promise.all(writers.flat())
+          const rows = await changesOf(name, ehrOf(id), id)
+          assert.deepEqual(
+            rows.map(({ version, before }) => [version, before?.version ?? 0]),
+            Array.from({ length: 9 }, (_, i) => [i + 1, i]),
+          )
         })
 
       it('with one history', async () => {

@@ -122,7 +122,7 @@ async function inTurn(
 async function classQueries(all: readonly Started[]): Promise<Table> {
   const alone = (name: string): Workload<MeasuringSide> => ({
     requests: ({ patient }) => [questions(patient)[name] as Request],
-    ...{ connections: 1, warmUp: 200, each: 100 },
+    ...{ connections: 1, warmUp: 500, each: 100 },
   })
   const names = Object.keys(questions({ userId: '', ehrId: '', carePlanId: '' }))
   const nursed = names.filter((name) => /^newest|^systolic|^count/.test(name))
@@ -182,7 +182,7 @@ async function charts(directory: string): Promise<Table> {
   const path = `/ehr/${patients.ours.ehrId}/summary`
   const paths = { 'timeline of 100': `${path}/timeline?limit=100`, medgraph: `${path}/medgraph` }
   const workloads = Object.entries(paths).map(
-    ([name, one]) => [name, { requests: () => [get(one)], connections: 1, warmUp: 100 }] as const,
+    ([name, one]) => [name, { requests: () => [get(one)], connections: 1, warmUp: 1000 }] as const,
   )
   const side = await oursByPath({ ours, patients })
   const table = await inTurn([side], [], Object.fromEntries(workloads))

@@ -119,9 +119,9 @@ describe('measurements as data points', () => {
         201,
       )
     const found: number[] = []
-    let next: string | undefined = '?limit=2'
+    let next: string | undefined = `${path}/omh?limit=2`
     while (next !== undefined) {
-      const answer = await own.call('GET', `${path}/omh${next}`)
+      const answer = await own.call('GET', next)
       for (const { body } of ok(answer)) found.push(body.systolic_blood_pressure.value)
       next = /<([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1]
     }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { newPatient, newPlan, type Patient } from '../harness/care/patients.ts'
-import { type FaultyMongo, startFaultyMongo } from '../harness/faulty-mongo/faulty-mongo.ts'
-import { databaseUri } from '../harness/run.ts'
+import { faultyMongoOfBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
 import { startNeighbour } from '../harness/service/neighbour.ts'
 import { type ServiceProcess, stopProcess } from '../harness/service/process.ts'
 import { service } from '../harness/service/service.ts'
@@ -15,22 +14,18 @@ const log = {
 
 describe('a database that is away', function suite() {
   this.timeout(60_000)
-  let faulty: FaultyMongo
+  const faulty = faultyMongoOfBlock()
   let instance: ServiceProcess
   let patient: Patient
   let plan: string
 
   before(async () => {
-    faulty = await startFaultyMongo(databaseUri(''))
     // What is not said here is that a request is refused after 5 s: start.test.ts says it.
     const MONGODB_URI = `${faulty.uri}/${service.db.databaseName}?serverSelectionTimeoutMS=1000`
     ;[instance, patient] = await Promise.all([startNeighbour({ MONGODB_URI, ...log }), newPatient()])
     plan = await newPlan(patient)
   })
-  after(async () => {
-    await stopProcess(instance)
-    await faulty.close()
-  })
+  after(() => stopProcess(instance))
 
   const send = async (method: string, path: string, body?: object): Promise<Response> =>
     fetch(instance.url + path, {

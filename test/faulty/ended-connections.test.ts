@@ -2,18 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
 import { whileServing } from '../../server/database/replica-set.ts'
 import { newPatient, newPlan } from '../harness/care/patients.ts'
-import { type FaultyMongo, startFaultyMongo } from '../harness/faulty-mongo/faulty-mongo.ts'
-import { databaseUri } from '../harness/run.ts'
+import { faultyMongoOfBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
 import { service } from '../harness/service/service.ts'
 import { found } from '../harness/until.ts'
 
 describe('a database that has ended all connections', function suite() {
   this.timeout(60_000)
-  let faulty: FaultyMongo
-  before(async () => {
-    faulty = await startFaultyMongo(databaseUri(''))
-  })
-  after(() => faulty.close())
+  const faulty = faultyMongoOfBlock()
 
   it('lets what a process that died was writing be written again within seconds', async () => {
     const patient = await newPatient()

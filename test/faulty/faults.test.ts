@@ -4,8 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Document } from 'mongodb'
 import { verifyAudit } from '../../records/store/audit/verifier.ts'
 import { newPatient, type Patient } from '../harness/care/patients.ts'
-import { type Fault, type FaultyMongo, startFaultyMongo } from '../harness/faulty-mongo/faulty-mongo.ts'
-import { databaseUri } from '../harness/run.ts'
+import { type Fault, faultyMongoOfBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
 import { startNeighbour } from '../harness/service/neighbour.ts'
 import { type ServiceProcess, stopProcess } from '../harness/service/process.ts'
 import { config, keys, service } from '../harness/service/service.ts'
@@ -41,7 +40,7 @@ const wtimeout = {
 describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
   // A machine may have more to do than this.
   this.timeout(600_000)
-  let faulty: FaultyMongo
+  const faulty = faultyMongoOfBlock()
   let instance: ServiceProcess
   let patient: Patient
   const random = numbers(SEED)
@@ -50,14 +49,10 @@ describe(`a database that fails now and then (SEED=${SEED})`, function suite() {
   const levels = new Set<string>()
 
   before(async () => {
-    faulty = await startFaultyMongo(databaseUri(''))
     const MONGODB_URI = `${faulty.uri}/${service.db.databaseName}`
     ;[instance, patient] = await Promise.all([startNeighbour({ MONGODB_URI }), newPatient()])
   })
-  after(async () => {
-    await stopProcess(instance)
-    await faulty.close()
-  })
+  after(() => stopProcess(instance))
 
   const happen = (name: string, fault: Fault): Fault => {
     happened.set(name, (happened.get(name) ?? 0) + 1)

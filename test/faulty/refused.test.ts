@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict'
-import { type FaultyMongo, startFaultyMongo } from '../harness/faulty-mongo/faulty-mongo.ts'
-import { databaseUri } from '../harness/run.ts'
+import { faultyMongoOfBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
 import { refusal } from '../harness/service/service.ts'
 
 describe('a start that is refused by what the database is', function suite() {
   this.timeout(60_000)
-  let faulty: FaultyMongo
-  before(async () => {
-    faulty = await startFaultyMongo(databaseUri(''))
-  })
-  after(() => faulty.close())
+  const faulty = faultyMongoOfBlock()
 
   const told = () => refusal({ MONGODB_URI: `${faulty.uri}/refused` })
 

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
 import { atStart, whileServing } from '../../server/database/replica-set.ts'
 import { newPatient, newPlan } from '../harness/care/patients.ts'
-import { type FaultyMongo, startFaultyMongo } from '../harness/faulty-mongo/faulty-mongo.ts'
-import { databaseUri } from '../harness/run.ts'
+import { faultyMongoOfBlock } from '../harness/faulty-mongo/faulty-mongo.ts'
 import { startNeighbour } from '../harness/service/neighbour.ts'
 import { startProcess, stopProcess } from '../harness/service/process.ts'
 import { service } from '../harness/service/service.ts'
@@ -14,11 +13,7 @@ const READS = ['find', 'aggregate', 'count', 'distinct']
 
 describe('a service and its replica set', function suite() {
   this.timeout(60_000)
-  let faulty: FaultyMongo
-  beforeEach(async () => {
-    faulty = await startFaultyMongo(databaseUri(''))
-  })
-  afterEach(() => faulty.close())
+  const faulty = faultyMongoOfBlock()
 
   it('waits at the start until there is a primary, for a minute', async () => {
     const { greeting } = faulty

@@ -1,4 +1,4 @@
-import type { Engine } from '@health-record-service/embedded-mongo/testing'
+import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import { Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type { Db } from 'mongodb'
@@ -9,6 +9,7 @@ import { UnderWay } from '../../records/store/steps/under-way.ts'
 import { Store } from '../../records/store/store.ts'
 import { RecentRemovals } from '../../records/store/writing/removal/recent-removals.ts'
 import type { Records } from '../../records/store/writing/transaction.ts'
+import { Turns } from '../../records/store/writing/turns.ts'
 
 export const KEY = 'a key for tests'
 
@@ -33,9 +34,27 @@ export const Note = Type.Object({
 
 let databases = 0
 
-export async function openRecords(engine: Pick<Engine, 'client'>): Promise<TestRecords> {
+/** On an engine of their own for the tests of a block; to be used in them and in their hooks. */
+export function recordsOfBlock(): TestRecords & { engine: Engine } {
+  const opened = { engine: {} } as ReturnType<typeof recordsOfBlock>
+  const { engine } = opened
+  before(async () => {
+    await startEngine(engine)
+    await openRecords(engine, opened)
+  })
+  after(async () => {
+    await opened.close()
+    await engine.stop()
+  })
+  return opened
+}
+
+export async function openRecords(
+  engine: Pick<Engine, 'client'>,
+  opened = {} as TestRecords,
+): Promise<TestRecords> {
   const name = `records${++databases}`
-  const opened = {
+  Object.assign(opened, {
     async reopen() {
       const { client } = engine
       const db = client.db(name)
@@ -49,12 +68,13 @@ export async function openRecords(engine: Pick<Engine, 'client'>): Promise<TestR
         recentRemovals: new RecentRemovals(),
         definitions: new LRUCache({ max: 10 }),
         underWay: new UnderWay({ client, db }, [], false),
+        turns: new Turns(),
         tellOfPendingEhr: async () => {},
       }
       Object.assign(opened, { db, records, audit, notes: noteStore(records) })
     },
     close: () => opened.audit.close(),
-  } as TestRecords
+  })
   await opened.reopen()
   for (const [collection, indexes] of [opened.notes.indexes(), ...Object.entries(auditIndexes)]) {
     await opened.db.collection(collection).createIndexes(indexes)

@@ -70,7 +70,7 @@ describe('schemas', () => {
   })
 
   it('refuse numbers that are none', () => {
-    for (const systolic of [Number.NaN, Number.POSITIVE_INFINITY, 0, -1])
+    for (const systolic of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, '1'])
       assert.equal(classes.BloodPressure.checks.update({ systolic }).length, 1, String(systolic))
   })
 

@@ -163,6 +163,18 @@ describe('measurements', () => {
       }
     })
 
+    it('tells how a time is written, when it has an offset or is none', async () => {
+      for (const iso of ['2026-03-01T08:30:00+01:00', '2026-03-01T07:30:00.000000+00:00', '2026-03-01', 5])
+        assertError(
+          await classesOf(owner).post(
+            'BloodPressure',
+            newPressure(carePlanId, { timestamp: { __type: 'Date', iso } }),
+          ),
+          107,
+          /in UTC, such as 2026-03-01T07:30:00.000Z/,
+        )
+    })
+
     it('refuses numbers that JSON cannot hold', async () => {
       const text = JSON.stringify(newPressure(carePlanId)).replace('128', '1e400')
       const { status } = await classesOf(owner)

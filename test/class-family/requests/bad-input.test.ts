@@ -111,6 +111,14 @@ describe('bad input', () => {
     )
   })
 
+  it('of thousands of wrong values is answered with the first hundred', async () => {
+    const { carePlanId } = valid
+    const acq = { carePlanId, timestamp: valid.timestamp, acqVersion: 5, answers: Array(5000).fill('x') }
+    const { body } = await classesOf(user).post('Acq', acq).expect(400)
+    assert.equal(body.code, 142)
+    assert.match(body.error, /^answers must.*; answers\.98 must [^;]*; and 4\d{3} more$/)
+  })
+
   it('in an address is answered with a code', async () => {
     const names = [
       'a%2Fb',

@@ -48,6 +48,8 @@ describe('functions', () => {
       142,
       'colour is not a known property; weight must be a number',
     )
+    const swapped = { weight: 178, weightUnit: 'kg', height: 72, heightUnit: 'cm' }
+    assertError(await functionOf(user, 'bmi', swapped), 142, 'bmi must lie between 5 and 200 kg/m2')
     const acq = { version: 4, answers: [7, 1, 'x'] }
     const answer = await functionOf(user, 'acq', acq)
     assertError(answer, 142)

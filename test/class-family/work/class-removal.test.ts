@@ -3,6 +3,7 @@ import type { MongoClient } from 'mongodb'
 import { removeWithAll, sweepRemovals } from '../../../records/ehrs/removal/removal.ts'
 import { contents } from '../../../records/kinds.ts'
 import type { Records } from '../../../records/store/writing/transaction.ts'
+import { Turns } from '../../../records/store/writing/turns.ts'
 import { ehrOf, newPlan, newPressure } from '../../harness/care/by-class-family.ts'
 import { assertError, classesOf } from '../../harness/clients/class-client.ts'
 import { newPerson, type Person } from '../../harness/people/people.ts'
@@ -13,7 +14,8 @@ import { callerOf } from '../../harness/test-records.ts'
 const unaudited = (client: MongoClient) => {
   const audit = { inTransaction: () => ({ write: async () => {}, settle: () => {} }) }
   const underWay = { done: async () => true }
-  return { client, db: service.db, contents, audit, underWay } as unknown as Records
+  const turns = new Turns()
+  return { client, db: service.db, contents, audit, underWay, turns } as unknown as Records
 }
 
 const countIn = (collection: string, filter: object) =>

@@ -120,7 +120,7 @@ describe('the audit of the class family', () => {
     )
   })
 
-  it('knows a write before it happens, and its former version is kept', async () => {
+  it('knows an update, and its former version is kept', async () => {
     const lines = await linesOf(async () => {
       await classesOf(patient).put('CarePlan', carePlanId, { notes: 'Less salt' }).expect(200)
       await classesOf(patient).put('CarePlan', carePlanId, { status: 'CLOSED' }).expect(400)

@@ -115,18 +115,7 @@ export async function newPendingCast(): Promise<Cast<PendingCallerName>> {
 
 export async function newCast(): Promise<Cast> {
   const patient = await newPatient()
-  const names = [
-    'stranger',
-    'connection',
-    'planter',
-    'archived',
-    'otherReader',
-    'otherWriter',
-    'reader',
-    'writer',
-    'manager',
-    'keeper',
-  ]
+  const names = callers.filter((name) => !['anonymous', 'admin', 'subject'].includes(name))
   const made = await Promise.all(names.map(async (name) => [name, await newPerson()] as const))
   const people: Record<string, Person> = {
     ...Object.fromEntries(made),

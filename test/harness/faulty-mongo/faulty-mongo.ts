@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Document } from 'mongodb'
+import { atEnd, databaseUri } from '../run.ts'
 import { answerOf, answerTo, commandOf, split } from './messages.ts'
 
 /**
@@ -14,9 +15,9 @@ export type Fault =
   | { cut: 'before' | 'after' | 'within' }
 
 /** A server that stands before another one, poses as the primary of a replica set, and fails as it is told. */
-export interface FaultyMongo {
-  /** Without a database's name. */
-  uri: string
+interface FaultyMongo {
+  /** Without a database's name; known when the block's tests begin. */
+  readonly uri: string
   /** Asked about each command but greetings. */
   fault: (command: Document) => Fault | undefined
   /** How a greeting is answered. */
@@ -26,39 +27,44 @@ export interface FaultyMongo {
   /** Refuses connections, and ends those that are there, until `comeBack`. */
   goAway(): Promise<void>
   comeBack(): Promise<void>
-  close(): Promise<void>
 }
 
-export async function startFaultyMongo(target: string): Promise<FaultyMongo> {
-  const [, hostname = '', port = '27017'] = /^mongodb:\/\/(?:[^@/]*@)?([^:,/]+)(?::(\d+))?/.exec(target) ?? []
+/** One for the tests of a block, before the database that the run shares; to be used in them and in their hooks. */
+export function faultyMongoOfBlock(): FaultyMongo {
+  const [, hostname = '', port = '27017'] =
+    /^mongodb:\/\/(?:[^@/]*@)?([^:,/]+)(?::(\d+))?/.exec(databaseUri('')) ?? []
   const clients = new Set<Socket>()
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connect({ host: hostname, port: Number(port), noDelay: true })
     clients.add(client.on('close', () => clients.delete(client)))
     relay(faulty, client, upstream)
   })
-  const listen = async (at: number) => {
-    await once(server.listen(at, '127.0.0.1'), 'listening')
-    return (server.address() as AddressInfo).port
+  let own = 0
+  const listen = async () => {
+    await once(server.listen(own, '127.0.0.1'), 'listening')
+    own = (server.address() as AddressInfo).port
   }
-  const own = await listen(0)
   const stop = async () => {
     const closed = new Promise((resolve) => server.close(resolve))
     for (const client of clients) client.destroy()
     await closed
   }
-  const host = `127.0.0.1:${own}`
+  const host = () => `127.0.0.1:${own}`
   const faulty: FaultyMongo = {
-    uri: `mongodb://${host}`,
+    get uri() {
+      return `mongodb://${host()}`
+    },
     fault: () => undefined,
-    greeting: (answer) => ({ ...answer, hosts: [host], me: host, primary: host }),
+    greeting: (answer) => ({ ...answer, hosts: [host()], me: host(), primary: host() }),
     lingerMs: 0,
     goAway: stop,
-    comeBack: async () => void (await listen(own)),
-    close: async () => {
-      if (server.listening) await stop()
-    },
+    comeBack: listen,
   }
+  before(listen)
+  // Not after the block: it still has to stop what goes through this.
+  atEnd(async () => {
+    if (server.listening) await stop()
+  })
   return faulty
 }
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { Document } from 'mongodb'
 import { service } from './service.ts'
@@ -12,19 +14,47 @@ const { Connection }: { Connection: { prototype: { command: Send } } } = createR
 
 const ofClasses = /^(_User|_Role|_Join.*|[A-Z][A-Za-z]+)$/
 
-/** The commands on classes, users, roles and other collections that some work sends to the database, which it is shown. */
-export async function commandsOf(
-  work: (commands: readonly Document[]) => PromiseLike<unknown>,
-  others = /^$/,
-): Promise<Document[]> {
+type Work = (commands: readonly Document[]) => PromiseLike<unknown>
+
+/** What a command is sent for; nothing: for what the service does by itself, or for a request that came before. */
+const cause = new AsyncLocalStorage<object>()
+
+/**
+ * The commands that some work, which is shown them, has the service send to the database: in its requests, until they are
+ * answered and after that. Those on classes, users and roles, and on these other collections.
+ */
+export async function commandsOf(work: Work, others?: RegExp): Promise<Document[]> {
+  const own = {}
+  const server: { emit(event: string, ...args: unknown[]): boolean } = Server.prototype
+  const { emit } = server
+  server.emit = function (event, ...args) {
+    const tell = () => emit.call(this, event, ...args)
+    return event === 'request' ? cause.run(own, tell) : tell()
+  }
+  try {
+    return await sentDuring(
+      (commands) => cause.run(own, work, commands),
+      others,
+      () => cause.getStore() === own,
+    )
+  } finally {
+    server.emit = emit
+  }
+}
+
+/** The same, with those of others and those that the service sends by itself. */
+export const commandsDuring = (work: Work, others?: RegExp): Promise<Document[]> =>
+  sentDuring(work, others, () => true)
+
+async function sentDuring(work: Work, others = /^$/, isWanted: () => boolean): Promise<Document[]> {
   const commands: Document[] = []
   const { command: send } = Connection.prototype
   Connection.prototype.command = function (namespace, command, ...more) {
     const commandName = Object.keys(command)[0] ?? ''
-    const isOfWork = ofClasses.test(command[commandName]) || others.test(command[commandName])
+    const isOnThem = ofClasses.test(command[commandName]) || others.test(command[commandName])
     // The driver looks now and then how the server is, and the service whether a transaction has been abandoned.
     const isOfNobody = /^(hello|ismaster)$/.test(commandName) || command.aggregate === 1
-    if (isOfWork && !isOfNobody) commands.push({ ...command, commandName })
+    if (isOnThem && !isOfNobody && isWanted()) commands.push({ ...command, commandName })
     return send.call(this, namespace, command, ...more)
   }
   try {
@@ -70,15 +100,6 @@ export async function transactionsOf(work: () => PromiseLike<unknown>): Promise<
   }
   return committed
 }
-
-const ofJobs = /^(mails|audit\.instances|work\.underway|ehr\.removed|ehr\.agreements|Removal)$/
-
-/** Who writes a mail looks for nothing but in which language. */
-const isOfMail = ({ projection = {} }: Document): boolean => Object.keys(projection).join() === 'language'
-
-/** What the service does by itself, whoever asks for what. */
-export const isOfJob = ({ commandName, ...command }: Document): boolean =>
-  ofJobs.test(command[commandName]) || 'changesAt' in (command.filter ?? {}) || isOfMail(command)
 
 /** Does work while `reply` answers commands in the database's place; what it leaves undefined, or passes on, goes there. */
 export async function answering(

@@ -100,6 +100,26 @@ describe('care plans that are closed', () => {
     }
   })
 
+  it('while eight go on storing in it, who are told so from then on', async () => {
+    const id = await newPlan(patient)
+    let stored = 0
+    const storing = async (from: number): Promise<void> => {
+      for (let i = from; ; i += 8) {
+        const timestamp = new Date(Date.UTC(2024, 0, 1, 0, i)).toISOString()
+        const value = { carePlanId: id, timestamp, weight: 80, weightUnit: 'kg' }
+        const answer = await patient.call('POST', 'procedure/bodyweight', value)
+        if (answer.status === 201) stored += 1
+        else return void assert.deepEqual(refused(answer, 422, 'rule-violated'), ['closed'])
+      }
+    }
+    const all = Promise.all(Array.from({ length: 8 }, (_, from) => storing(from)))
+    while (stored < 16) await new Promise(setImmediate)
+    ok(await patient.call('POST', `careplan/${id}/close`, {}))
+    await all
+    const { page } = ok(await patient.call('GET', `procedure/bodyweight?carePlanId=${id}&count=true&limit=1`))
+    assert.equal(page.total, stored)
+  })
+
   it('take a turn also when a replacement closes them, so that nothing comes in meanwhile', async () => {
     const { id, goalId } = await filled()
     const turns = async (): Promise<unknown> =>

@@ -44,6 +44,15 @@ describe('settings of a care plan', () => {
       assert.ok(audit.includes(`${action} plan.settings done`))
   })
 
+  it('are saved by forty at once, each after the other', async () => {
+    const all = Array.from({ length: 40 }, (_, n) => patient.call('POST', path(), { n }))
+    const tags = (await Promise.all(all)).map((one) => ok(one) && Number(one.etag?.replaceAll('"', '')))
+    assert.deepEqual(
+      tags.toSorted((a, b) => a - b),
+      all.map((_, i) => i + 1),
+    )
+  })
+
   it('keep what another one saved since', async () => {
     const save = (body: object, tag: string) => patient.call('POST', path(), body, { 'if-match': tag })
     refused(await save({ a: 1 }, '"7"'), 412, 'precondition-failed')
@@ -74,6 +83,12 @@ describe('settings of a care plan', () => {
     }
     for (const text of ['{"n":1e400}', '{"n":[-1e999]}', '{"a":"\\ud800"}', '{"\\udc00":1}'])
       assert.equal((await send(text)).status, 400, text)
+    const response = await send('{"n":[1,-1e999],"a":{"b":"\\ud800"},"c":{"\\udc00":1}}')
+    const { errors } = (await response.json()) as { errors: { path: string }[] }
+    assert.deepEqual(
+      errors.map(({ path }) => path),
+      ['body.n.1', 'body.a.b', 'body.c'],
+    )
     const { status } = await send('')
     assert.equal(status, 400)
     assert.deepEqual(ok(await patient.call('GET', path())), {})

@@ -70,7 +70,7 @@ describe('thresholds of a care plan', () => {
     assert.deepEqual([ok(none), none.etag], [{}, '"0"'])
     const thresholds = {
       bloodpressure: 'esc2018',
-      bodytemperature: { temperatureLow: 35.5, temperatureHigh: 100.4, unit: '[degF]' },
+      bodytemperature: { temperatureLow: 95.9, temperatureHigh: 100.4, unit: '[degF]' },
       heartrate: {
         name: 'mine',
         unit: '/min',
@@ -115,6 +115,12 @@ describe('thresholds of a care plan', () => {
       'body.bmi',
     ])
     assert.deepEqual(await paths({ bloodpressure: set() }), ['body.bloodpressure.bands'])
+    const inWrongUnit = { systolicLow: 90, systolicHigh: 140, diastolicLow: 0, unit: 'kPa' }
+    const kPaAsMmHg = { systolicLow: 12, unit: 'mmHg' }
+    assert.deepEqual(await paths({ bloodpressure: inWrongUnit }), ['body.bloodpressure.systolicHigh'])
+    assert.deepEqual(await paths({ bloodpressure: kPaAsMmHg }), ['body.bloodpressure.systolicLow'])
+    const beyond = { ...set({ ...band, systolic: { gt: 140 } }), unit: 'kPa' }
+    assert.deepEqual(await paths({ bloodpressure: beyond }), ['body.bloodpressure.bands.0.systolic'])
     assert.deepEqual(
       await paths({
         bloodpressure: set(
@@ -239,6 +245,55 @@ describe('an alert', () => {
     assert.equal(body.code, 142)
   })
 
+  it('says what its measurement says: people add to it, and change nothing of that', async () => {
+    const patient = await newPatient()
+    const planId = await newPlan(patient)
+    ok(await patient.call('PUT', thresholdsOf(planId), { bloodpressure: 'esc2018' }))
+    const id = await byPath(patient).create(planId, high)
+    const path = `/med/${patient.ehrId}/event/${id}`
+    const { type, title, severity, data } = ok(await patient.call('GET', path))
+    const told = { type, title, start: '2026-03-01T09:30:00+01:00', severity, data }
+    assert.equal(
+      ok(await patient.call('PUT', path, { ...told, description: 'Called' })).description,
+      'Called',
+    )
+    const hidden = { type: 'note', title: 'All well', start: '2020-01-01T00:00:00Z' }
+    const answer = await patient.call('PUT', path, { ...hidden, description: 'Called' })
+    refused(answer, 422, 'rule-violated')
+    assert.deepEqual(
+      answer.body.errors.map((error: Values) => error.path),
+      ['body.type', 'body.title', 'body.start', 'body.severity', 'body.data'],
+    )
+    const classes = byClass(patient)
+    for (const change of [
+      { type: 'note' },
+      { data: { values: [] } },
+      { 'data.state': 'CORRECTED' },
+      { severity: 'LOW' },
+      { severity: { __op: 'Delete' } },
+      { start: moment('2020-01-01T00:00:00.000Z') },
+    ])
+      assert.equal((await classes.put('Event', id, change)).body.code, 142, JSON.stringify(change))
+    assert.equal((await classes.put('Event', id, { description: 'Called twice' })).status, 200)
+    assert.deepEqual(ok(await patient.call('GET', path)).data, data)
+  })
+
+  it('agrees with its measurement when several correct that at the same instant', async () => {
+    const patient = await newPatient()
+    const planId = await newPlan(patient)
+    ok(await patient.call('PUT', thresholdsOf(planId), { bloodpressure: 'esc2018' }))
+    const corrections = [high, normal, raised, { comment: 'After coffee' }]
+    for (let i = 0; i < 6; i++) {
+      const id = await byPath(patient).create(planId, i % 2 ? raised : normal)
+      await Promise.all(corrections.map((values) => byObject(patient).correct(id, values)))
+      const { systolic } = ok(await patient.call('GET', `procedure/bloodpressure/${id}`))
+      const alert = await patient.call('GET', `/med/${patient.ehrId}/event/${id}`)
+      const { state, values } = alert.body.data ?? { state: 'CORRECTED' }
+      assert.equal(state, systolic < 140 ? 'CORRECTED' : 'OPEN')
+      if (state === 'OPEN') assert.equal(values[0].value, systolic)
+    }
+  })
+
   it('is made of every kind, and says the same in both families', async () => {
     const patient = await newPatient()
     const planId = await newPlan(patient)
@@ -286,6 +341,14 @@ describe('an alert', () => {
     assert.deepEqual(await alertsOf(patient), [])
     ok(await patient.call('POST', 'procedure/bmi', { ...body, weight: 91.9 }), 201)
     assert.equal((await alertsOf(patient)).length, 1)
+    // A device's is kept with one decimal, and is what that says.
+    const { weight: _w, weightUnit: _wu, height: _h, heightUnit: _hu, ...place } = body
+    const measured = ok(await patient.call('POST', 'procedure/bmi', { ...place, bmi: 29.96 }), 201)
+    assert.deepEqual([measured.bmi, measured.category], [30, 'obese-1'])
+    assert.equal((await alertsOf(patient)).length, 2)
+    const again = { ...place, bmi: measured.bmi, comment: 'Again' }
+    const { category } = ok(await patient.call('PUT', `procedure/bmi/${measured.id}`, again))
+    assert.equal(category, 'obese-1')
   })
 
   it('goes by a person’s own limits, in their unit, and by the score that a plan watches', async () => {

@@ -82,7 +82,7 @@ describe('the graph of an EHR', () => {
     assertShape(await graph('?measures=bloodpressure'), example)
   })
 
-  it('takes the bands of the plan’s thresholds, and tells alerts and events', async () => {
+  it('takes the bands of the plan’s thresholds, and tells alerts, events and diagnoses', async () => {
     const thresholds = { bloodpressure: { systolicHigh: 17, diastolicLow: 8, unit: 'kPa' } }
     const other = await newPlan(patient)
     ok(await patient.call('PUT', `careplan/${other}/thresholds`, thresholds))
@@ -92,6 +92,8 @@ describe('the graph of an EHR', () => {
     const { id } = ok(await patient.call('POST', 'procedure/bloodpressure', body), 201)
     const trip = { type: 'trip', title: 'A trip', start: timestamp, end: new Date(start + 12 * HOUR) }
     ok(await patient.call('POST', `/med/${patient.ehrId}/event`, trip), 201)
+    const onset = timestamp.slice(0, 10)
+    ok(await patient.call('POST', 'diagnosis', { name: 'Hypertension', onset }), 201)
     const { series, annotations } = await graph(`?from=${timestamp}&measures=bloodpressure.systolic`)
     assert.deepEqual(series[0].bands, [
       { code: 'normal', label: 'Normal', from: null, to: 127.5105, severity: 0 },
@@ -99,6 +101,7 @@ describe('the graph of an EHR', () => {
     ])
     assert.deepEqual(annotations.map(({ kind, x, xEnd, label }: Values) => [kind, x, xEnd, label]).sort(), [
       ['alert', start + 9 * HOUR, null, 'Blood pressure 140/90 mmHg: High'],
+      ['diagnosis', start, null, 'Hypertension'],
       ['event', start + 9 * HOUR, start + 12 * HOUR, 'A trip'],
     ])
     assert.equal(
@@ -172,6 +175,21 @@ describe('the graph of an EHR', () => {
       Series,
     ]
     assert.deepEqual([one.id, one.total, one.points, one.stats], ['bmi.bmi', 0, [], null])
+  })
+
+  it('has links: to itself as it was asked for, and to the timeline, which has such ones, too', async () => {
+    for (const [name, query] of [
+      ['medgraph', '?measures=bloodpressure&from=2025-01-01T00%3A00%3A00%2B01%3A00&points=60'],
+      ['timeline', '?kinds=bloodpressure&kinds=alert&limit=2&order=asc'],
+      ['medgraph', ''],
+    ] as const) {
+      const path = `/ehr/${patient.ehrId}/summary/${name}`
+      const asked = ok(await patient.call('GET', `${path}${query}`))
+      const { self } = asked.links
+      const parameters = (address: string) => [...new URLSearchParams(address.split('?')[1])].sort()
+      assert.deepEqual(parameters(self), parameters(query))
+      assert.deepEqual(ok(await patient.call('GET', self)), asked)
+    }
   })
 
   it('refuses what makes no sense, by its place', async () => {

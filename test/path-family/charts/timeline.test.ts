@@ -87,7 +87,7 @@ describe('the timeline of an EHR', () => {
         ['careplan', 'plans', 'range', 'Lower blood pressure'],
       ],
     )
-    assert.deepEqual(page, { limit: 100, next: null, order: 'desc' })
+    assert.deepEqual(page, { limit: 100, next: null, prev: null, order: 'desc' })
     assert.deepEqual([rest.ehrId, rest.from, rest.to], [patient.ehrId, null, null])
     const ids = new Set(groups.map(({ id }: { id: string }) => id))
     assert.ok(events.every(({ group }: Event) => ids.has(group)))
@@ -112,6 +112,15 @@ describe('the timeline of an EHR', () => {
     assert.equal(ok(await patient.call('GET', weight?.href ?? '')).id, weight?.compositionId)
   })
 
+  it('tells where what goes by a name can be found', async () => {
+    const other = await newPatient()
+    const path = `adversereaction/${encodeURIComponent('Salz / 50 %')}`
+    ok(await other.call('PUT', path, { firstOnset: '2025-03-01' }), 201)
+    const { events } = ok(await other.call('GET', `/ehr/${other.ehrId}/summary/timeline`))
+    const [{ href }] = events.filter(({ kind }: Event) => kind === 'reaction')
+    assert.equal(ok(await other.call('GET', href)).substance, 'Salz / 50 %')
+  })
+
   it('has the shape that is prescribed', async function () {
     const { page: _, ...example } = corpus<{ page: object }>(this, 'vectors/timeline-example.json')
     // Codes have the words of who wrote them beside them, not those of their system.
@@ -128,6 +137,12 @@ describe('the timeline of an EHR', () => {
     assert.deepEqual(await kinds(`?to=2025-02-02T00:00:00Z`), ['careplan'])
     assert.deepEqual(await kinds(`?from=1000-01-01T00:00:00Z&to=2000-01-01T00:00:00Z`), [])
     assert.deepEqual(await kinds('?kinds=alert'), ['alert'])
+    const days = await show('?from=2025-03-04&to=2025-03-05&kinds=bodyweight,bloodpressure')
+    assert.deepEqual([days.from, days.to], ['2025-03-04T00:00:00Z', '2025-03-05T00:00:00Z'])
+    assert.deepEqual(
+      days.events.map(({ kind }: Event) => kind),
+      ['bodyweight'],
+    )
     assert.deepEqual(await kinds('?kinds=event,bodyweight&order=asc'), ['event', 'bodyweight'])
     assert.deepEqual(await kinds('?kinds=event&kinds=careplan'), ['event', 'careplan'])
   })
@@ -148,6 +163,22 @@ describe('the timeline of an EHR', () => {
         } while (cursor !== '' && found.length < 100)
         assert.deepEqual(found, all, `${order}, ${limit} at a time`)
       }
+    }
+  })
+
+  it('is gone back in, and keeps to its period whatever cursor is sent', async () => {
+    const ids = ({ events }: { events: Event[] }) => events.map(({ id }) => id)
+    for (const order of ['asc', 'desc']) {
+      const path = `?${march}&order=${order}&limit=4`
+      const first = await show(path)
+      const second = await show(`${path}&cursor=${first.page.next}`)
+      const third = await show(`${path}&cursor=${second.page.next}`)
+      const back = await show(`${path}&cursor=${third.page.prev}`)
+      assert.deepEqual([ids(back), back.page.next], [ids(second), second.page.next])
+      const start = await show(`${path}&cursor=${back.page.prev}`)
+      assert.deepEqual([ids(start), start.page.prev, first.page.prev], [ids(first), null, null])
+      const elsewhen = `?from=${at(3)}&to=${at(4)}&kinds=bodyweight&order=${order}`
+      assert.deepEqual(ids(await show(`${elsewhen}&cursor=${first.page.next}`)), [])
     }
   })
 

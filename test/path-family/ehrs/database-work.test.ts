@@ -14,7 +14,7 @@ import {
 } from '../../harness/care/patients.ts'
 import { ok } from '../../harness/clients/path-client.ts'
 import { newAdmin, newPerson } from '../../harness/people/people.ts'
-import { assertNoScan, commandsOf, isOfJob } from '../../harness/service/database-commands.ts'
+import { assertNoScan, commandsDuring, commandsOf } from '../../harness/service/database-commands.ts'
 import { config, service } from '../../harness/service/service.ts'
 import { until } from '../../harness/until.ts'
 
@@ -61,7 +61,7 @@ describe('the work of the database for care plans', () => {
     ok(await patient.call('GET', '/ehr'))
     for (const [path, found] of Object.entries(expected)) {
       const commands = await commandsOf(async () => ok(await patient.call('GET', path)), /./)
-      const own = named(commands.filter((command) => !isOfJob(command)))
+      const own = named(commands)
       const reads = own.filter((name) => name !== 'insert audit.entries')
       assert.deepEqual(
         reads,
@@ -156,7 +156,7 @@ describe('the work of the database for care plans', () => {
     const id = await newPlan(owner)
     await newTask(owner, id, await newGoal(owner, id))
     ok(await owner.call('DELETE', `/med/ehr/${owner.ehrId}`), 204)
-    const commands = await commandsOf(async (sent) => {
+    const commands = await commandsDuring(async (sent) => {
       for (const days of [0, 32])
         await sweepRemovedEhrs({ ...service, contents }, new Date(Date.now() + days * DAY_MS))
       await removeEntriesBefore(service.db, config.auditKey, new Date(0))

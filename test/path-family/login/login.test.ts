@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { call, refused } from '../../harness/clients/path-client.ts'
 import { logIn, newAddress, newPerson } from '../../harness/people/people.ts'
-import { request, service } from '../../harness/service/service.ts'
+import { request } from '../../harness/service/service.ts'
 import { sized } from '../../harness/size.ts'
 
 describe('login with a password', () => {
@@ -43,24 +43,6 @@ describe('login with a password', () => {
     const change = { email: newAddress(), currentPassword: '' }
     const changed = await request().put(`/1/classes/_User/${mvUid}`).set(headers).send(change)
     assert.ok(changed.status === 400 && changed.body.code === 142, JSON.stringify(changed.body))
-  })
-
-  it('does the same work in either case', async () => {
-    const person = await newPerson()
-    /** Each command to the database takes a connection for itself. The least of a few: others work too. */
-    const work = async (email: string): Promise<number> => {
-      const counts: number[] = []
-      for (let i = 0; i < 4; i++) {
-        let count = 0
-        const note = () => count++
-        service.client.on('connectionCheckedOut', note)
-        await logIn(email, 'not the password')
-        service.client.off('connectionCheckedOut', note)
-        counts.push(count)
-      }
-      return Math.min(...counts)
-    }
-    assert.equal(await work(person.email), await work(newAddress()))
   })
 
   it('locks an account, known or not, after as many wrong passwords', async () => {

@@ -44,6 +44,10 @@ describe('measurements', () => {
       warnings.map(({ path, code }: { path: string; code: string }) => `${path} ${code}`),
       ['systolic unusual'],
     )
+    const pulse = await store('bloodpressure', { ...pressure, heartRate: 190 })
+    assert.deepEqual(pulse.warnings, [
+      { path: 'heartRate', code: 'unusual', message: 'lies outside of 40 to 180 /min' },
+    ])
     const faulty = { ...pressure, systolic: 20, diastolicUnit: 'C', carePlanId, timestamp }
     const answer = await patient.call('POST', at('bloodpressure'), faulty)
     refused(answer, 422, 'rule-violated')
@@ -76,6 +80,31 @@ describe('measurements', () => {
     assert.deepEqual(await places('bmi', swapped), ['body.weightUnit unit', 'body.heightUnit unit'])
     const metres = { weight: 72.5, weightUnit: 'kg', height: 178, heightUnit: 'm' }
     assert.equal((await places('bmi', metres))[0], 'body.height range')
+    const beyond = { ...pressure, systolic: -5, diastolic: 0, heartRate: 15 }
+    assert.deepEqual(await places('bloodpressure', beyond), [
+      'body.systolic range',
+      'body.diastolic range',
+      'body.diastolic order',
+      'body.heartRate range',
+    ])
+    const { systolicUnit: _, ...rest } = pressure
+    const all = { ...rest, diastolic: 900, position: 'hanging', timestamp: '1899-01-01T00:00:00Z', colour: 1 }
+    assert.deepEqual(await places('bloodpressure', all), [
+      'body.systolicUnit required',
+      'body.colour unknown',
+      'body.position enum',
+      'body.timestamp range',
+      'body.diastolic range',
+    ])
+    const half = { weight: 7000, weightUnit: 'kg', height: '178', age: 'old' }
+    assert.deepEqual(await places('bmi', half), [
+      'body.height type',
+      'body.age type',
+      'body.heightUnit required',
+      'body.weight range',
+    ])
+    const cold = { temperature: -5, temperatureUnit: 'C' }
+    assert.deepEqual(await places('bodytemperature', cold), ['body.temperature range'])
     const fever = { temperature: 98.6, temperatureUnit: 'C' }
     assert.deepEqual(await places('bodytemperature', fever), ['body.temperature range'])
     const at25 = new Date(Date.now() + 25 * 3_600_000).toISOString()
@@ -147,6 +176,7 @@ describe('measurements', () => {
       '02',
     ])
     assert.deepEqual(await days('from=2026-04-01T00:00:00Z&limit=2'), ['03', '02'])
+    assert.deepEqual(await days(`carePlanId=${other}&from=2026-04-01&to=2026-04-03`), ['02', '01'])
     refused(await patient.call('GET', `${at('bodyweight')}?carePlanId=doesNotExist`), 404, 'not-found')
     const turned = '?from=2026-04-03T00:00:00Z&to=2026-04-02T00:00:00Z'
     assert.deepEqual(refusedAt(await patient.call('GET', at('bodyweight') + turned), 400, 'invalid-input'), [

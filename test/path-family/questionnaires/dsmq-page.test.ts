@@ -7,6 +7,7 @@ import { newPatient, newPlan, type Patient } from '../../harness/care/patients.t
 import { ok } from '../../harness/clients/path-client.ts'
 import { password } from '../../harness/people/people.ts'
 import { request, service } from '../../harness/service/service.ts'
+import { until } from '../../harness/until.ts'
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -161,18 +162,54 @@ describe('the script that shows the DSMQ on a page', () => {
     let requests = 0
     await page.route('**/procedure/dsmq', async (route) => {
       requests += 1
-      if (requests > 1) return route.continue()
-      await route.fetch()
-      return route.abort()
+      if (requests > 3) return route.continue()
+      // The first is stored, and its answer lost; those after it come while it is still worked on, or take too long.
+      if (requests === 1) await route.fetch()
+      if (requests === 1) return route.abort()
+      const [status, code] = requests === 2 ? [409, 'idempotency-key-in-use'] : [408, 'deadline-exceeded']
+      return route.fulfill({ status, json: { code } })
     })
-    await page.getByRole('button', { name: 'Send without these' }).click()
-    await page.waitForSelector('text=Please try again')
-    await page.getByRole('button', { name: 'Send' }).click()
+    for (const tried of [1, 2, 3]) {
+      await page.getByRole('button', { name: 'Send without these' }).click()
+      await page.waitForSelector('text=Please try again')
+      assert.equal(requests, tried)
+      await page.getByRole('button', { name: 'Send' }).click()
+    }
     await page.getByRole('button', { name: 'Send without these' }).click()
     await page.waitForSelector('text=Your answers have been stored.')
     const items = await stored()
     assert.equal(items.length, before + 1)
-    assert.deepEqual(await page.evaluate('told'), ['TypeError', items[0].id])
+    assert.deepEqual(await page.evaluate('told'), ['TypeError', 'Refused', 'Refused', items[0].id])
+  })
+
+  it('is sent once however often, and stays as it is until the answer', async () => {
+    await open('nl', '')
+    const before = (await stored()).length
+    await page.evaluate(`Dsmq.render(document.getElementById('here'),
+      { ehrId: '${patient.ehrId}', carePlanId: '${carePlanId}', language: 'EN-gb' })`)
+    for (const _ of [1, 2, 3]) await page.getByRole('button', { name: 'Next' }).click()
+    await page.getByRole('button', { name: 'Send' }).click()
+    let [requests, answer] = [0, () => {}]
+    await page.route('**/procedure/dsmq', async (route) => {
+      requests += 1
+      await new Promise<void>((resolve) => {
+        answer = resolve
+      })
+      await route.continue()
+    })
+    await page.evaluate(`{
+      const anyway = [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Send without these')
+      anyway.click()
+      anyway.click()
+      document.querySelector('form').requestSubmit()
+    }`)
+    await page.getByRole('status').getByText('Sending').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Back' }).isDisabled(), true)
+    assert.equal(await page.locator('section:visible').getAttribute('inert'), '')
+    await until(() => requests > 0)
+    answer()
+    await page.waitForSelector('text=Your answers have been stored.')
+    assert.deepEqual([requests, (await stored()).length - before], [1, 1])
   })
 
   it('tells a reader that nothing was stored for want of a right, and shows no markup out of texts', async () => {

@@ -70,7 +70,10 @@ describe('text packs', () => {
   afterEach(() => rmSync(folder, { recursive: true }))
 
   const write = (name: string, content: unknown) =>
-    writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
+    writeFileSync(
+      join(folder, name),
+      typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content),
+    )
   const packs = (path = folder) => new TextPacks(jsonFilesIn(path, 'TEXT_PACKS'))
   const faults = (path?: string): string[] => {
     try {
@@ -97,7 +100,7 @@ describe('text packs', () => {
   const withItems = (of: TextPack, items: object[]) => ({ ...of, pages: [{ title: 'All', items }] })
 
   it('take the place of the neutral labels in their language', () => {
-    write('dsmq.json', { ...dsmq, notRequired: 'Does not apply' })
+    write('dsmq.json', `\ufeff${JSON.stringify({ ...dsmq, notRequired: 'Does not apply' })}`)
     const printed = options(3).reverse()
     const hads = pack('HADS', 14, 3)
     write(
@@ -143,6 +146,9 @@ describe('text packs', () => {
     )
     write('f.json', pack('DSMQ', 16, 3))
     write('g.json', [])
+    write('h.json', Buffer.from(JSON.stringify({ ...dsmq, notice: 'Café' }), 'latin1'))
+    const blank = itemsOf(dsmq).map((item) => (item.number === 5 ? { ...item, label: ' ' } : item))
+    write('i.json', { ...withItems(dsmq, blank), language: 'de', notice: '' })
     assert.deepEqual(
       faults().map((fault) => fault.replace('TEXT_PACKS/', '').replace(/(is no JSON).*/, '$1')),
       [
@@ -159,6 +165,9 @@ describe('text packs', () => {
         'd.json: is no JSON',
         'e.json: notRequired is required: pages.0.items.0 offers it',
         'g.json: must be an object',
+        'h.json: is no JSON',
+        'i.json: notice must not be blank',
+        'i.json: pages.0.items.4.label must not be blank',
         'f.json: is for the same questionnaire and language as TEXT_PACKS/a.json',
       ],
     )

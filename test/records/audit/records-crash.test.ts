@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
-import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import { verifyAudit } from '../../../records/store/audit/verifier.ts'
-import { callerOf, KEY, openRecords, type TestRecords } from '../../harness/test-records.ts'
+import { callerOf, KEY, recordsOfBlock } from '../../harness/test-records.ts'
 import { until } from '../../harness/until.ts'
 
 const subject = callerOf('subject')
@@ -10,17 +9,7 @@ const permissions = { read: ['subject'], write: ['subject'] }
 /** What a crash of the service leaves: test/faults. */
 describe('records after a crash', function () {
   this.timeout(60_000)
-  let engine: Engine
-  let opened: TestRecords
-
-  beforeEach(async () => {
-    engine = await startEngine()
-    opened = await openRecords(engine)
-  })
-  afterEach(async () => {
-    await opened.close()
-    await engine.stop()
-  })
+  const opened = recordsOfBlock()
 
   it('hold every acknowledged write with its history and audit, when the engine is killed', async () => {
     const ended: Promise<unknown>[] = []
@@ -41,8 +30,8 @@ describe('records after a crash', function () {
       // Each time in the midst of something else.
       const enough = 50 + Math.random() * 50
       await until(() => acknowledged.size > enough)
-      await engine.kill()
-      await engine.restart()
+      await opened.engine.kill()
+      await opened.engine.restart()
       await opened.reopen()
       await holdTogether(acknowledged)
     }

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import { encodeCursor } from '../../../records/store/reading/cursor.ts'
 import { forgetChangesOfEhr } from '../../../records/store/writing/history.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { callerOf, openRecords, type TestRecords } from '../../harness/test-records.ts'
+import { callerOf, recordsOfBlock } from '../../harness/test-records.ts'
 
 const author = callerOf('author')
 const other = callerOf('other')
@@ -12,17 +11,7 @@ const permissions = { read: ['author', 'other'], write: ['author', 'other'] }
 const is = (name: string) => (error: unknown) => error instanceof ServiceError && error.error === name
 
 describe('records/history', () => {
-  let engine: Engine
-  let opened: TestRecords
-
-  before(async () => {
-    engine = await startEngine()
-    opened = await openRecords(engine)
-  })
-  after(async () => {
-    await opened.close()
-    await engine.stop()
-  })
+  const opened = recordsOfBlock()
 
   /** A note at version 4: its text goes from one to four. */
   async function newHistory(ehrId = 'e') {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import { newId } from '../../../records/store/documents/ids.ts'
 import { encodeCursor, listName } from '../../../records/store/reading/cursor.ts'
 import type { Store } from '../../../records/store/store.ts'
 import { inTransaction } from '../../../records/store/writing/transaction.ts'
 import { ServiceError } from '../../../schemas/errors.ts'
-import { callerOf, type Note, openRecords, type TestRecords } from '../../harness/test-records.ts'
+import { callerOf, type Note, recordsOfBlock } from '../../harness/test-records.ts'
 
 const subject = callerOf('subject')
 const nurse = callerOf('nurse', ['plan-1-read'])
@@ -15,18 +14,11 @@ const permissions = { read: ['subject', 'role:plan-1-read'], write: ['subject'] 
 const is = (name: string) => (error: unknown) => error instanceof ServiceError && error.error === name
 
 describe('records/store', () => {
-  let engine: Engine
-  let opened: TestRecords
+  const opened = recordsOfBlock()
   let notes: Store<typeof Note, 'newest' | 'due' | 'byText' | 'mine'>
 
-  before(async () => {
-    engine = await startEngine()
-    opened = await openRecords(engine)
+  before(() => {
     notes = opened.notes
-  })
-  after(async () => {
-    await opened.close()
-    await engine.stop()
   })
 
   const add = (ehrId: string, text = 'text') => notes.create(subject, { ehrId, text }, permissions)

@@ -10,6 +10,7 @@ import { newId } from '../../../../records/store/documents/ids.ts'
 import { worksOf } from '../../../../records/store/steps/under-way.ts'
 import { RecentRemovals } from '../../../../records/store/writing/removal/recent-removals.ts'
 import type { Records } from '../../../../records/store/writing/transaction.ts'
+import { Turns } from '../../../../records/store/writing/turns.ts'
 import { letIn, newGoal, newPatient, newPlan, newTask } from '../../../harness/care/patients.ts'
 import type { Answer } from '../../../harness/clients/path-client.ts'
 import { newAdmin, newPerson, type Person } from '../../../harness/people/people.ts'
@@ -54,6 +55,7 @@ async function openScene() {
     audit,
     contents,
     underWay,
+    turns: new Turns(),
     recentRemovals,
     definitions,
     tellOfPendingEhr,

@@ -34,7 +34,7 @@ function rank({ method, path }: Operation): number {
 }
 
 describe('an anonymous care plan', function suite() {
-  this.timeout(30_000)
+  this.timeout(sized(30_000, 120_000))
   let patient: Patient
   let nurse: Person
   let picture: Buffer

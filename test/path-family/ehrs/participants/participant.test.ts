@@ -210,6 +210,12 @@ describe('participants', () => {
     assert.deepEqual((await patient.call('POST', path(), other, key)).body, ok(first, 201))
   })
 
+  it('are archived by forty at once, all of whom are answered', async () => {
+    const { participationId } = await add(nurse)
+    const all = Array.from({ length: 40 }, () => patient.call('DELETE', `${path()}/${participationId}`))
+    for (const answer of await Promise.all(all)) ok(answer, 204)
+  })
+
   it('are not told about to strangers, nor whether a user exists', async () => {
     const { participationId } = await add(nurse)
     const stranger = await newPatient()

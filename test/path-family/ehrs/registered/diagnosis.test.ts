@@ -27,10 +27,15 @@ describe('diagnoses', () => {
     ok(await patient.call('PUT', `diagnosis/${id}`, coded))
     assert.deepEqual(ok(await patient.call('GET', `diagnosis/${id}`)).code, coded.code)
     ok(await patient.call('DELETE', `diagnosis/${id}`), 204)
+    const over = await add({ name: 'Flu', resolved: '2026-01-01' })
+    assert.equal(over.status, 'resolved')
+    assert.equal(ok(await patient.call('PUT', `diagnosis/${over.id}`, { name: 'Flu' })).status, 'active')
+    ok(await patient.call('DELETE', `diagnosis/${over.id}`), 204)
   })
 
   it('refuse what contradicts itself, in both families', async () => {
-    const faulty = { name: ' ', onset: '2026-02-01', recognised: '2026-01-01', resolved: '2025-01-01' }
+    const days = { onset: '2026-02-01', recognised: '2026-01-01', resolved: '2025-01-01' }
+    const faulty = { name: ' ', ...days, status: 'active' }
     assert.deepEqual(refusedAt(await patient.call('POST', 'diagnosis', faulty), 422, 'rule-violated'), [
       'body.name',
       'body.recognised',
@@ -39,8 +44,9 @@ describe('diagnoses', () => {
     ])
     const { put, post } = byClass(patient)
     const over = { ehrId: patient.ehrId, name: 'Flu', resolved: moment('2026-01-01T00:00:00.000Z') }
-    assertError(await post('Diagnosis', over), 142, /^status must be inactive/)
-    const { objectId } = (await post('Diagnosis', { ...over, status: 'resolved' }).expect(201)).body
+    assertError(await post('Diagnosis', { ...over, status: 'active' }), 142, /^status must be inactive/)
+    const { objectId, status } = (await post('Diagnosis', over).expect(201)).body
+    assert.equal(status, 'resolved')
     assertError(await put('Diagnosis', objectId, { status: 'relapse' }), 142, /^status must be inactive/)
     await put('Diagnosis', objectId, { status: 'relapse', resolved: null }).expect(200)
     await put('Diagnosis', objectId, { status: 'active' }).expect(200)

@@ -100,12 +100,23 @@ describe('what an EHR has once', () => {
       for (const [substance, status] of [
         ['%20', 422],
         ['%00', 400],
+        ['.', 422],
+        ['..', 422],
         ['%ff', 400],
         ['x'.repeat(1000), 400],
         ['a/b', 404],
       ] as const)
         assert.equal((await raw('PUT', substance)).status, status, substance.slice(0, 9))
       assert.equal((await listed('adversereaction', 'substance')).length, 8)
+    })
+
+    it('has no substance that no address leads to, in the class family either', async () => {
+      for (const substance of ['.', '..', 'a\0b'])
+        assertError(
+          await byClass(patient).post('AdverseReaction', { ehrId: patient.ehrId, substance }),
+          142,
+          /^substance must not be \. or \.\. or hold NUL: no address leads there$/,
+        )
     })
 
     it('is found by its substance, by what happened, and by its code', async () => {

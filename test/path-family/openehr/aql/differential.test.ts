@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { type Engine, startEngine } from '@health-record-service/embedded-mongo/testing'
 import fc from 'fast-check'
 import { BloodPressure } from '../../../../records/measurements/kinds/blood-pressure.ts'
 import type { MeasurementKind } from '../../../../records/measurements/measurement.ts'
@@ -20,7 +19,7 @@ import type { RmObject } from '../../../../records/openehr/rm/canonical.ts'
 import type { ParseDocument } from '../../../../records/store/documents/parse-format.ts'
 import { Store } from '../../../../records/store/store.ts'
 import { isFullSize, sized } from '../../../harness/size.ts'
-import { callerOf, openRecords, type TestRecords } from '../../../harness/test-records.ts'
+import { callerOf, recordsOfBlock } from '../../../harness/test-records.ts'
 import { type PlainEhr, plainRows } from './plain.ts'
 
 const NAMES = ['Alpha', 'Beta', 'Gamma']
@@ -275,13 +274,10 @@ const counted = fc
 const SEED = isFullSize ? Date.now() % 1_000_000 : 7
 
 describe(`AQL, planned and plainly evaluated, on compositions of seed ${SEED}`, () => {
-  let engine: Engine
-  let opened: TestRecords
+  const opened = recordsOfBlock()
   let queries: Queries
   const ehrs: PlainEhr[] = []
   before(async () => {
-    engine = await startEngine()
-    opened = await openRecords(engine)
     queries = new Queries(opened.records, [kind])
     const [collection, indexes] = new Store(opened.records, Composition).indexes()
     await opened.db.collection(collection).createIndexes(indexes)
@@ -291,10 +287,6 @@ describe(`AQL, planned and plainly evaluated, on compositions of seed ${SEED}`, 
     for (const [i, given] of fc.sample(measured, { seed: SEED, numRuns: 5 }).entries())
       await type(`ehr-${(i % 3) + 1}`, `typed-${i}`, given)
     await makeEhr('ehr-5')
-  })
-  after(async () => {
-    await opened.close()
-    await engine.stop()
   })
 
   const meta = { version: 1, _created_at: new Date(0), _updated_at: new Date(0), _rperm: ['*'], _wperm: [] }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Context } from 'mocha'
 import { newPatient } from '../../../../harness/care/patients.ts'
 import { ok } from '../../../../harness/clients/path-client.ts'
@@ -14,6 +15,7 @@ export class Served implements Store {
   readonly #test: Context
   readonly #person: Person
   readonly #modeller: Person
+  readonly #idsByOwn = new Map<string, string>()
 
   private constructor(test: Context, person: Person, modeller: Person) {
     this.#test = test
@@ -43,14 +45,25 @@ export class Served implements Store {
     assert.ok(status === 201 || status === 409, JSON.stringify(body))
   }
 
-  async #addEhr({ as = '', status: file = USUAL_STATUS }: Step): Promise<void> {
+  async #addEhr({ as = '', status: file = USUAL_STATUS, ehr_id }: Step): Promise<void> {
     // biome-ignore lint/suspicious/noExplicitAny: a test changes it
     const status = corpus<any>(this.#test, `openehr/aql/data/ehrs/${file}`)
     const { id, namespace } = status.subject.external_ref
     id.value = randomUUID()
-    const { id: ehrId } = ok(await this.#person.call('POST', '/med/ehr', { status }), 201)
+    const ehrId = await this.#newEhr(status, ehr_id)
     const { uid } = ok(await this.#person.call('GET', `/med/ehr/${ehrId}/status`))
     this.names.add(as, { '': ehrId, status_uid: uid.value, subject: id.value, subject_ns: namespace })
+  }
+
+  /** @param own the id that the corpus gives it: where it gives one, rows are in the order of ids, so that ours have to be */
+  async #newEhr(status: object, own?: string): Promise<string> {
+    const { id } = ok(await this.#person.call('POST', '/med/ehr', { status }), 201)
+    if (!own) return id
+    this.#idsByOwn.set(own, id)
+    const ids = [...this.#idsByOwn].sort().map(([, id]) => id)
+    if (isDeepStrictEqual(ids, ids.toSorted())) return id
+    ok(await this.#person.call('DELETE', `/med/ehr/${id}`), 204)
+    return this.#newEhr(status, own)
   }
 
   async #addComposition({ as = '', file, ehr = '' }: Step): Promise<void> {

@@ -4,6 +4,7 @@ export interface Step {
   as?: string
   file?: string
   ehr?: string
+  ehr_id?: string
   status?: string
 }
 
