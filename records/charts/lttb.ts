@@ -56,7 +56,7 @@ function farthest(
 
 /**
  * The same with the lowest and the highest value kept, where there is room: an outlier is what a clinician looks for.
- * One that was not chosen takes the place of the nearest point that is none of them, nor the first or the last one.
+ * One that was not chosen takes the place of the nearest point that none of them needs, nor is the first or the last one.
  */
 export function sampled(points: Points, most: number, extremes: readonly number[]): number[] {
   const { y } = points
@@ -65,7 +65,8 @@ export function sampled(points: Points, most: number, extremes: readonly number[
   const absent = extremes.filter((i) => !values.has(y[i]))
   for (const extreme of absent) {
     const farFrom = (i: number): number => Math.abs(i - extreme)
-    const others = chosen.slice(1, -1).filter((i) => extremes.every((one) => y[one] !== y[i]))
+    const needed = extremes.map((one) => chosen.find((i) => y[i] === y[one]))
+    const others = chosen.slice(1, -1).filter((i) => !needed.includes(i))
     const [nearest] = others.sort((a, b) => farFrom(a) - farFrom(b))
     if (nearest !== undefined) chosen[chosen.indexOf(nearest)] = extreme
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { lttb, sampled } from '../../records/charts/lttb.ts'
+import { sized } from '../harness/size.ts'
 
 type Point = [x: number, y: number]
 
@@ -47,6 +48,19 @@ const walks = fc
   })
 const sizes = fc.integer({ min: 3, max: 120 })
 
+/** Two of its four points would be the lowest, and the highest none of them. */
+const LOWEST_TWICE: Point[] = [
+  [1, 0],
+  [2, 0],
+  [3, -7],
+  [7, 23],
+  [8, 51],
+  [9, 18],
+  [10, 6],
+  [11, -7],
+  [12, 34],
+]
+
 describe('LTTB', () => {
   it('chooses what the plain reference chooses', () => {
     fc.assert(
@@ -72,6 +86,7 @@ describe('LTTB', () => {
         const kept = chosen.map((i) => values[i] as number)
         assert.deepEqual([Math.min(...kept), Math.max(...kept)], [min, max])
       }),
+      { numRuns: sized(1_000, 20_000), examples: [[LOWEST_TWICE, 4]] },
     )
   })
 
