@@ -12,9 +12,10 @@ const fault = (description: string) =>
     { additionalProperties: false, description },
   )
 
-const item = Type.Record(Type.String(), Type.Unknown(), {
+/** Anything: what is wrong with one item, even that it is no object, is its own affair. */
+const item = Type.Unknown({
   description:
-    'Its `kind`, as in the path of the kind’s own operations, and the properties of the body with which it is stored alone',
+    'An object: its `kind`, as in the path of the kind’s own operations, and the properties of the body with which it is stored alone',
 })
 
 /** What stores measurements of any kinds at once. Each item is judged for itself. */

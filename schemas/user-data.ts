@@ -161,7 +161,7 @@ export const Aggregate = closed('Aggregate', 'The values of a data type in one d
 })
 
 /** Measurements one by one, or an array of them. What is wrong with one of an array is its own affair. */
-export const MeasurementsBody = Type.Unsafe<object | object[]>({
+export const MeasurementsBody = Type.Unsafe<unknown>({
   $id: 'MeasurementsBody',
   description: 'A measurement, or an array of 1 to 1,000 of them',
   if: { type: 'array', items: {} },
@@ -170,7 +170,7 @@ export const MeasurementsBody = Type.Unsafe<object | object[]>({
     type: 'array',
     minItems: 1,
     maxItems: 1000,
-    items: { type: 'object', sentence: 'must be a measurement' },
+    items: { description: 'A measurement' },
   },
   else: Measurement.body,
   examples: Measurement.body.examples,

@@ -60,6 +60,8 @@ interface DsmqOptions {
       stored: 'Your answers have been stored.',
       notLoaded: 'The questionnaire could not be loaded.',
       notAllowed: 'Your answers were not stored: you are not logged in, or may not store them here.',
+      notAccepted:
+        'Your answers were not stored: the service did not accept them. Trying again does not help.',
       notStored: 'Your answers were not stored. Please try again.',
     },
     nl: {
@@ -73,6 +75,8 @@ interface DsmqOptions {
       stored: 'Uw antwoorden zijn opgeslagen.',
       notLoaded: 'De vragenlijst kon niet worden geladen.',
       notAllowed: 'Uw antwoorden zijn niet opgeslagen: u bent niet ingelogd, of mag hier niets opslaan.',
+      notAccepted:
+        'Uw antwoorden zijn niet opgeslagen: de dienst heeft ze niet geaccepteerd. Opnieuw proberen helpt niet.',
       notStored: 'Uw antwoorden zijn niet opgeslagen. Probeer het nog eens.',
     },
   }
@@ -298,9 +302,11 @@ interface DsmqOptions {
       } catch (thrown) {
         this.#lock(false)
         const status = thrown instanceof Refused ? thrown.status : 500
-        if (isFinal(thrown)) this.#attempt = undefined
-        const notAllowed = [401, 403, 404].includes(status)
-        this.#tell('alert', notAllowed ? this.#words.notAllowed : this.#words.notStored)
+        const final = isFinal(thrown)
+        if (final) this.#attempt = undefined
+        const { notAllowed, notAccepted, notStored } = this.#words
+        const why = final ? notAccepted : notStored
+        this.#tell('alert', [401, 403, 404].includes(status) ? notAllowed : why)
         fail(this.#element, this.#options, thrown)
       }
     }

@@ -1,7 +1,6 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import type { Order } from '../../records/store/reading/listing.ts'
 import { answer } from '../answer/answer.ts'
-import { InvalidInput, placedIn } from '../answer/invalid-input.ts'
 import type { Access } from './access.ts'
 import type { Context } from './context.ts'
 import { type About, type Input, type Operation, operation } from './operation.ts'
@@ -177,7 +176,6 @@ function inPages<
     reply: [200, answered],
     handle: async (input, context) => {
       const { limit = 100, cursor, count = false, order = usual, ...filters } = input.query as PageRequest
-      requireForward(filters)
       const page = { limit, cursor, count, ...(order && { order }) }
       const own = { ...input, query: filters, page }
       const found = await handle(own as unknown as Parameters<typeof handle>[0], context as Context<A>)
@@ -185,13 +183,6 @@ function inPages<
       return answer(bodyOf(found, page), linked(pathOf(definition.path, input.params), input.query, links))
     },
   })
-}
-
-/** A time that ends before it begins holds nothing; whoever asks for it meant something else. @throws InvalidInput */
-export function requireForward({ from, to }: { from?: unknown; to?: unknown }): void {
-  if (typeof from !== 'string' || typeof to !== 'string' || !(Date.parse(to) < Date.parse(from))) return
-  const violation = { path: 'to', code: 'order', message: 'must not be earlier than from' }
-  throw new InvalidInput([placedIn('query')(violation)])
 }
 
 /** RFC 8288: links to the next and previous page, paths of the same service as in Location. */

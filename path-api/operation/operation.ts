@@ -60,6 +60,8 @@ export interface About<A extends Access> {
   limits?: Partial<BodyLimits>
   /** How long a query may take; by default 5 s. */
   deadlineMs?: number
+  /** What the schemas of the query's parameters cannot say; some of them may not fit theirs. */
+  queryRules?(query: Readonly<Record<string, unknown>>): Violation[]
 }
 
 /** How large a body may be, inflated, and how deeply nested, with how many values, when it is JSON. */

@@ -2,6 +2,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import express, { type Request, type Response } from 'express'
 import { isInputFault, ServiceError } from '../../schemas/errors.ts'
 import { type Check, checkOf } from '../../schemas/registry.ts'
+import type { Violation } from '../../schemas/violation.ts'
 import { InvalidInput, malformed, Placed, placedIn } from '../answer/invalid-input.ts'
 import { Form, Raw, type RawContent } from '../answer/media.ts'
 import type { BodyLimits, Operation } from '../operation/operation.ts'
@@ -19,9 +20,10 @@ export interface Input {
 type InputReader = (request: Request, response: Response, params: Record<string, string>) => Promise<Input>
 
 /** Compiles an operation's schemas into the function that reads and checks its input: all violations at once. */
-export function inputReader({ params, query, body, limits, brokenBeside }: Operation): InputReader {
+export function inputReader(operation: Operation): InputReader {
+  const { params, query, body, limits, brokenBeside } = operation
   const checkParams = checkOf(params)
-  const checkQuery = checkOf(query)
+  const checkQuery = queryCheck(operation)
   const checkBody = bodyCheck(body, brokenBeside)
   const readBytes = body === undefined ? undefined : bytesReader(limits.bytes)
   return async (request, response, values) => {
@@ -59,6 +61,28 @@ export function inInput(thrown: unknown, { params, body }: Input): unknown {
     return path === undefined ? placedIn(rest)(violation) : placedIn('path')({ ...violation, path })
   })
   return new Placed(error, violations, { cause: thrown, ...(detail && { detail }) })
+}
+
+/** What is wrong with a query, by its parameters. */
+function queryCheck({ query: schema, queryRules = () => [] }: Operation): Check {
+  const check = checkOf(schema)
+  const isList = (name: string): boolean => schema.properties[name]?.type === 'array'
+  return (value) => {
+    const query = value as Record<string, unknown>
+    const bySchema = check(query).map((one) => {
+      const [name = ''] = one.path.split('.', 1)
+      return isList(name) ? { ...one, path: name } : one
+    })
+    const faulty = new Set(bySchema.map(({ path }) => path))
+    const byRule = [...backward(query), ...queryRules(query)]
+    return [...bySchema, ...byRule.filter(({ path }) => !faulty.has(path))]
+  }
+}
+
+/** A time that ends before it begins holds nothing; whoever asks for it meant something else. */
+function backward({ from, to }: Record<string, unknown>): Violation[] {
+  if (typeof from !== 'string' || typeof to !== 'string' || !(Date.parse(to) < Date.parse(from))) return []
+  return [{ path: 'to', code: 'order', message: 'must not be earlier than from' }]
 }
 
 function bodyCheck(body: Operation['body'], brokenBeside: Operation['brokenBeside']): Check | undefined {
@@ -144,7 +168,12 @@ function coerced(texts: URLSearchParams, { properties }: TObject): Record<string
   for (const [name, all] of byName) {
     if (name === 'authToken') continue // read by token.ts
     const schema = Object.hasOwn(properties, name) ? properties[name] : undefined
-    if (schema?.type === 'array') values[name] = all.map((text) => convert(text, schema.items))
+    // `a,b` and `a&…=b` alike.
+    if (schema?.type === 'array')
+      values[name] = all
+        .flatMap((text) => text.split(','))
+        .filter(Boolean)
+        .map((text) => convert(text, schema.items))
     else values[name] = all.length > 1 ? all : convert(all[0] ?? '', schema)
   }
   return values

@@ -1,5 +1,6 @@
 import { type TProperties, Type } from '@sinclair/typebox'
 import { MEASUREMENTS } from '../../records/kinds.ts'
+import { thresholdRulesOf } from '../../records/measurements/alerts/thresholds-of-plans.ts'
 import { SERIES } from '../../records/user-data/typed-measurement.ts'
 import { articled, closed } from '../../schemas/common.ts'
 import { planDocument } from './plan-document.ts'
@@ -46,6 +47,8 @@ const Thresholds = {
   examples: [{ bloodpressure: 'esc2018', bodyweight: { weightLow: 60, weightHigh: 75, unit: 'kg' } }],
 }
 
+const rules = thresholdRulesOf(MEASUREMENTS)
+
 export const carePlanThresholds = planDocument({
   path: '/ehr/{ehrId}/careplan/{careplanId}/thresholds',
   name: 'Thresholds',
@@ -53,6 +56,10 @@ export const carePlanThresholds = planDocument({
   extra: true,
   schema: Thresholds,
   documentsOf: ({ thresholds }) => thresholds,
+  brokenBeside: (body, bySchema) =>
+    Object.entries(body)
+      .filter(([name]) => !bySchema.some(({ path }) => path.split('.', 1)[0] === name))
+      .flatMap(([name, thresholds]) => rules.get(name)?.(thresholds) ?? []),
   saving: {
     method: 'put',
     description:

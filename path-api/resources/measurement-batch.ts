@@ -1,3 +1,4 @@
+import { type Static, Type } from '@sinclair/typebox'
 import { MEASUREMENTS } from '../../records/kinds.ts'
 import type { Outcome, Sent } from '../../records/measurements/batches.ts'
 import { brokenBeside } from '../../records/registered/rules.ts'
@@ -10,7 +11,11 @@ import { operation } from '../operation/operation.ts'
 
 /** Every kind of measurement by its name in paths, with what checks its body. */
 const byPath = new Map(MEASUREMENTS.map((kind) => [kind.path, { kind, check: checkOf(kind.body) }]))
-const NAMES = [...byPath.keys()].join(', ')
+const NAMES = [...byPath.keys()]
+
+const Named = Type.Object({ kind: Type.Unsafe<string>({ enum: NAMES }) })
+type Named = Static<typeof Named>
+const checkKind = checkOf(Named)
 
 export const measurementBatch = [
   operation({
@@ -19,7 +24,7 @@ export const measurementBatch = [
     path: '/ehr/{ehrId}/procedure/batch',
     summary: 'Store measurements of several kinds at once',
     description:
-      `Up to 1,000, each with a result of its own: stored, known (the same device, kind, time and values were stored before) or refused. \`kind\` is one of ${NAMES}. ` +
+      `Up to 1,000, each with a result of its own: stored, known (the same device, kind, time and values were stored before) or refused. \`kind\` is one of ${NAMES.join(', ')}. ` +
       'What the answer reports as stored is on disk. When the caller may write none of the care plans, the whole request is refused.',
     source: 'EHR data',
     extra: true,
@@ -39,7 +44,7 @@ export const measurementBatch = [
             outcome,
             index,
             'body.items',
-            (id) => `/ehr/${ehrId}/procedure/${items[index]?.kind}/${id}`,
+            (id) => `/ehr/${ehrId}/procedure/${(items[index] as Named).kind}/${id}`,
           ),
         ),
       )
@@ -48,16 +53,14 @@ export const measurementBatch = [
 ]
 
 /** An item as its kind's own operation would take it. */
-function readItem({ kind: name, ...body }: Record<string, unknown>, id: string): Sent | Outcome {
-  const known = typeof name === 'string' ? byPath.get(name) : undefined
-  if (!known) {
-    const missing = name === undefined
-    const message = missing ? 'is required' : `must be one of ${NAMES}`
-    return invalid([{ path: 'kind', code: missing ? 'required' : 'enum', message }])
-  }
-  const violations = known.check(body)
-  if (violations.length === 0) return { kind: known.kind, body, id }
-  return invalid([...violations, ...brokenBeside(known.kind, body, violations)])
+function readItem(item: unknown, id: string): Sent | Outcome {
+  const unnamed = checkKind(item)
+  if (unnamed.length > 0) return invalid(unnamed)
+  const { kind: name, ...body } = item as Named
+  const { kind, check } = byPath.get(name) as NonNullable<ReturnType<typeof byPath.get>>
+  const violations = check(body)
+  if (violations.length === 0) return { kind, body, id }
+  return invalid([...violations, ...brokenBeside(kind, body, violations)])
 }
 
 /** What became of all of them. */
@@ -86,7 +89,7 @@ export function outcomeOf(
   const errors = violationsOf(error).map(({ path, code, message }) => ({
     path: `${place}.${index}${path && `.${path}`}`,
     code,
-    message: `${path} ${message}.`,
+    message: `${path || 'The item'} ${message}.`,
   }))
   return { index, status, id: null, href: null, warnings: [], code: errorCode(error.error), errors }
 }

@@ -14,10 +14,18 @@ interface PlanDocument {
   extra?: true
   schema: TSchema
   documentsOf(services: Services): Pick<PlanDocuments<object>, 'get' | 'save'>
+  brokenBeside?: Operation['brokenBeside']
   saving: { method: 'post' | 'put'; description: string; errors: readonly ErrorName[] }
 }
 
-export function planDocument({ name, schema, documentsOf, saving, ...about }: PlanDocument): Operation[] {
+export function planDocument({
+  name,
+  schema,
+  documentsOf,
+  saving,
+  brokenBeside,
+  ...about
+}: PlanDocument): Operation[] {
   const words = `the ${name.toLowerCase()} of a care plan`
   return [
     operation({
@@ -43,6 +51,7 @@ export function planDocument({ name, schema, documentsOf, saving, ...about }: Pl
       summary: `Save ${words} as a whole`,
       access: 'plan:write',
       body: schema,
+      ...(brokenBeside && { brokenBeside }),
       limits: { bytes: 64 * 1024 },
       reply: [200, schema, 'versioned'],
       handle: async ({ params: { ehrId, careplanId }, body }, context) => {

@@ -1,4 +1,4 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TString, type TUnsafe, Type } from '@sinclair/typebox'
 import { MOST_POINTS } from '../../records/charts/graphs.ts'
 import { kindsOf, type Line } from '../../records/charts/timeline.ts'
 import { CLASS_NAMES, classKind, MEASUREMENTS } from '../../records/kinds.ts'
@@ -8,7 +8,7 @@ import { SERIES } from '../../records/user-data/typed-measurement.ts'
 import { MedGraph, Timeline } from '../../schemas/charts.ts'
 import { answer } from '../answer/answer.ts'
 import { InvalidInput, placedIn } from '../answer/invalid-input.ts'
-import { linked, ordering, requireForward, withQuery } from '../operation/list.ts'
+import { linked, ordering, withQuery } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import type { Services } from '../operation/services.ts'
 
@@ -31,26 +31,19 @@ const window = {
   to: time('What begins at this moment or later is left out'),
 }
 
-const names = (description: string, example: string) =>
-  Type.Optional(
-    Type.Array(Type.String({ maxLength: 1000 }), { maxItems: 100, description, examples: [[example]] }),
+const names = (name: TString | TUnsafe<string>, description: string, example: string[]) =>
+  Type.Optional(Type.Array(name, { maxItems: 100, description, examples: [example] }))
+
+/** Of data types only the database knows. @throws InvalidInput for what is neither a measure nor one of them */
+async function requireMeasures(sent: readonly string[] = [], types: Services['types']) {
+  const others = sent.filter((name) => !MEASURES.includes(name))
+  const found = await types.data.known(others.map(typeIn))
+  const known = [...MEASURES, ...found.flatMap((type) => [type, `${type}.${SERIES}`])]
+  const message = `must be one of ${known.join(', ')}`
+  const violations = sent.flatMap((name) =>
+    known.includes(name) ? [] : [{ path: 'measures', code: 'enum', message }],
   )
-
-/** `a,b` and `a&…=b` alike. @throws InvalidInput for a name that is none */
-function named(parameter: string, sent: readonly string[] | undefined, known: readonly string[]) {
-  const all = sent?.flatMap((text) => text.split(',')).filter((text) => text !== '')
-  const unknown = all?.filter((name) => !known.includes(name)) ?? []
-  if (unknown.length === 0) return all
-  const violation = { path: parameter, code: 'enum', message: `must be one of ${known.join(', ')}` }
-  throw new InvalidInput(unknown.map(() => placedIn('query')(violation)))
-}
-
-/** Kinds of measurements, and data types. @throws InvalidInput for a name that is neither */
-async function measuresIn(sent: readonly string[] | undefined, types: Services['types']) {
-  const all = sent?.flatMap((text) => text.split(',')).filter((text) => text !== '')
-  const others = all?.filter((name) => !MEASURES.includes(name)).map(typeIn) ?? []
-  const known = await types.data.known(others)
-  return named('measures', sent, [...MEASURES, ...known.flatMap((type) => [type, `${type}.${SERIES}`])])
+  if (violations.length > 0) throw new InvalidInput(violations.map(placedIn('query')))
 }
 
 type AddressOf = (className: string, record: object) => string | undefined
@@ -95,7 +88,7 @@ const timeline = operation({
   access: 'ehr:read',
   query: {
     ...window,
-    kinds: names(`Only these: ${KINDS.join(', ')}`, 'bloodpressure,alert'),
+    kinds: names(Type.Unsafe({ type: 'string', enum: KINDS }), 'Only these', ['bloodpressure', 'alert']),
     limit: Type.Optional(
       Type.Integer({
         minimum: 1,
@@ -112,10 +105,8 @@ const timeline = operation({
   },
   reply: [200, Timeline],
   handle: async ({ params: { ehrId }, query }, { caller, timelines, addressOf }) => {
-    requireForward(query)
     const { from = null, to = null, limit = 100, order = 'desc' } = query
-    const kinds = named('kinds', query.kinds, KINDS)
-    const { lines, next, prev } = await timelines.read(caller, ehrId, { ...query, kinds, limit, order })
+    const { lines, next, prev } = await timelines.read(caller, ehrId, { ...query, limit, order })
     const path = `/ehr/${ehrId}/summary/timeline`
     const body = {
       ...{ ehrId, from, to },
@@ -139,7 +130,10 @@ const medgraph = operation({
   access: 'ehr:read',
   query: {
     ...window,
-    measures: names(`Only these: ${MEASURES.join(', ')}; or data types`, 'bloodpressure,bmi'),
+    measures: names(Type.String({ maxLength: 1000 }), `Only these: ${MEASURES.join(', ')}; or data types`, [
+      'bloodpressure',
+      'bmi',
+    ]),
     points: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -152,10 +146,9 @@ const medgraph = operation({
   },
   reply: [200, MedGraph],
   handle: async ({ params: { ehrId }, query }, { caller, graphs, types, addressOf }) => {
-    requireForward(query)
     const { from = null, to = null, points = 300 } = query
-    const measures = await measuresIn(query.measures, types)
-    const { axes, series, annotations } = await graphs.read(caller, ehrId, { ...query, measures, points })
+    await requireMeasures(query.measures, types)
+    const { axes, series, annotations } = await graphs.read(caller, ehrId, { ...query, points })
     return {
       ...{ ehrId, from, to, axes, series },
       annotations: annotations.map(({ start, end, kind, content, className, record }) => ({

@@ -9,8 +9,8 @@ import { typeName } from '../../schemas/data-types.ts'
 import { BatchOutcome } from '../../schemas/measurement-batch.ts'
 import { checkOf } from '../../schemas/registry.ts'
 import { Aggregate, MeasurementsBody, SpanEnum, UserOccurrence } from '../../schemas/user-data.ts'
+import type { Violation } from '../../schemas/violation.ts'
 import { answer } from '../answer/answer.ts'
-import { InvalidInput, placedIn } from '../answer/invalid-input.ts'
 import { list, pageAs } from '../operation/list.ts'
 import { operation } from '../operation/operation.ts'
 import { registered, represented } from '../operation/registered.ts'
@@ -59,13 +59,13 @@ const listMeasurements = list({
     ),
   },
   order: 'desc',
+  queryRules: misfits,
   item: Type.Union([Measurement.resource, Aggregate], {
     description: 'A measurement; with `aggregate` the values of a day, week or month',
   }),
   handle: async ({ params: { mvUid }, query, page }, context) => {
     const { caller, userData, aggregates, profiles } = context
     const { aggregate: span, dataType, timeZone, ...rest } = query
-    requireFitting(query)
     if (span === undefined || dataType === undefined) {
       const found = await userData.list(caller, mvUid, 'measurements', { ...rest, type: dataType }, page)
       return pageAs(found, measurementOf) as never
@@ -75,28 +75,18 @@ const listMeasurements = list({
   },
 })
 
-/** @throws InvalidInput for what sums cannot be narrowed by, or lists cannot do without */
-function requireFitting(query: { aggregate?: string; [name: string]: unknown }): void {
-  const { aggregate, dataType, device, timeZone } = query
-  const violations =
-    aggregate === undefined
-      ? [
-          timeZone !== undefined && {
-            path: 'timeZone',
-            code: 'aggregate',
-            message: 'is for sums: `aggregate`',
-          },
-        ]
-      : [
-          dataType === undefined && {
-            path: 'dataType',
-            code: 'required',
-            message: 'is required with `aggregate`',
-          },
-          device !== undefined && { path: 'device', code: 'aggregate', message: 'is not for sums' },
-        ]
-  const found = violations.flatMap((one) => (one ? [placedIn('query')(one)] : []))
-  if (found.length > 0) throw new InvalidInput(found)
+/** What sums cannot be narrowed by, or lists cannot do without. */
+function misfits({ aggregate, dataType, device, timeZone }: Record<string, unknown>): Violation[] {
+  if (aggregate === undefined)
+    return timeZone === undefined
+      ? []
+      : [{ path: 'timeZone', code: 'aggregate', message: 'is for sums: `aggregate`' }]
+  return [
+    ...(dataType === undefined
+      ? [{ path: 'dataType', code: 'required', message: 'is required with `aggregate`' }]
+      : []),
+    ...(device === undefined ? [] : [{ path: 'device', code: 'aggregate', message: 'is not for sums' }]),
+  ]
 }
 
 const addMeasurements = operation({
@@ -134,9 +124,11 @@ const addMeasurements = operation({
   },
 })
 
-function readItem(body: object, id: string): Sent | Outcome {
+function readItem(body: unknown, id: string): Sent | Outcome {
   const violations = checkMeasurement(body)
-  return violations.length > 0 ? invalid(violations) : { kind: Measurement as never, body, id }
+  return violations.length > 0
+    ? invalid(violations)
+    : { kind: Measurement as never, body: body as object, id }
 }
 
 const eventId = typeName('the event type', 'fall')

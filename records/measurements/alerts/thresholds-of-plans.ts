@@ -4,7 +4,7 @@ import { refuseViolations } from '../../registered/refusals/refusals.ts'
 import type { Holders, Writing } from '../../registered/registered.ts'
 import type { Caller } from '../../store/documents/caller.ts'
 import type { Records } from '../../store/writing/transaction.ts'
-import { thresholdRules } from '../calculations/threshold-rules.ts'
+import { type ThresholdCheck, thresholdRules } from '../calculations/threshold-rules.ts'
 import type { Thresholded, Thresholds } from '../calculations/thresholds.ts'
 import type { MeasurementKind } from '../measurement.ts'
 import { PlanThresholds } from './plan-thresholds.ts'
@@ -12,10 +12,14 @@ import { PlanThresholds } from './plan-thresholds.ts'
 /** By kind of measurement, as the path family calls it. */
 type OfKinds = Partial<Record<string, Thresholds>>
 
+/** The rules of the thresholds of each kind, by what the path family calls it. */
+export const thresholdRulesOf = (kinds: readonly MeasurementKind[]): ReadonlyMap<string, ThresholdCheck> =>
+  new Map(kinds.map(({ path, thresholded }) => [path, thresholdRules(thresholded, path)]))
+
 /** The thresholds of the care plans. */
 export class ThresholdsOfPlans extends PlanDocuments<OfKinds> {
   readonly #typed: (name: string) => Promise<Thresholded | undefined>
-  readonly #rules: ReadonlyMap<string, ReturnType<typeof thresholdRules>>
+  readonly #rules: ReadonlyMap<string, ThresholdCheck>
 
   /** @param typed what thresholds of a data type can be; undefined: there is no such type of numbers */
   constructor(
@@ -26,7 +30,7 @@ export class ThresholdsOfPlans extends PlanDocuments<OfKinds> {
   ) {
     super(records, holders, PlanThresholds)
     this.#typed = typed
-    this.#rules = new Map(kinds.map(({ path, thresholded }) => [path, thresholdRules(thresholded, path)]))
+    this.#rules = thresholdRulesOf(kinds)
   }
 
   /** @throws NotFound; Forbidden for one who may only read the plan; PreconditionFailed; RuleViolated */
@@ -40,7 +44,7 @@ export class ThresholdsOfPlans extends PlanDocuments<OfKinds> {
     return super.save(caller, place, value, options)
   }
 
-  async #rulesOfType(name: string): Promise<ReturnType<typeof thresholdRules> | undefined> {
+  async #rulesOfType(name: string): Promise<ThresholdCheck | undefined> {
     const thresholded = await this.#typed(name)
     return thresholded && thresholdRules(thresholded, name)
   }

@@ -10,7 +10,7 @@ import type { Violation } from '../../../schemas/violation.ts'
 import { convert, isConvertible, namesOfUnit, rounded } from '../quantities/units.ts'
 import type { Thresholded, Thresholds } from './thresholds.ts'
 
-type ThresholdCheck = (thresholds: Thresholds) => Violation[]
+export type ThresholdCheck = (thresholds: Thresholds) => Violation[]
 
 /** The violations of thresholds of any of the three forms; what was given decides the form. */
 export function thresholdRules(thresholded: Thresholded, path = ''): ThresholdCheck {
@@ -21,9 +21,12 @@ export function thresholdRules(thresholded: Thresholded, path = ''): ThresholdCh
   const byForm: ThresholdCheck = (thresholds) => {
     if (typeof thresholds === 'string') return published.includes(thresholds) ? [] : [noPreset(published)]
     if (typeof thresholds !== 'object' || thresholds === null || Array.isArray(thresholds)) return [notAForm]
-    if ('bands' in thresholds)
-      return allOf(checks.set(thresholds), () => setViolations(thresholded, thresholds as ThresholdSet))
-    return allOf(checks.limits(thresholds), () => limitViolations(thresholded, thresholds as Limits))
+    if ('bands' in thresholds) {
+      const bySchema = checks.set(thresholds)
+      return [...bySchema, ...setViolations(thresholded, soundSet(thresholds, bySchema))]
+    }
+    const bySchema = checks.limits(thresholds)
+    return [...bySchema, ...limitViolations(thresholded, soundIn(thresholds, bySchema))]
   }
   return (thresholds) =>
     byForm(thresholds).map((one) => ({ ...one, path: [path, one.path].filter(Boolean).join('.') }))
@@ -41,16 +44,31 @@ const notAForm: Violation = {
   message: 'must be the name of a preset, limits, or a set with bands',
 }
 
-/** Rules beyond the schema are only checked for what fulfils it. */
-const allOf = (bySchema: Violation[], byRule: () => Violation[]) =>
-  bySchema.length > 0 ? bySchema : byRule()
+type Partly<T> = { [name in keyof T]?: T[name] | undefined }
 
-const unitViolations = (own: string, unit: string): Violation[] =>
-  isConvertible(unit, own)
+/** What fits the schema of it: the rest is told already, and no rule can judge it. */
+function soundIn<T extends object>(sent: T, bySchema: readonly Violation[]): Partly<T> {
+  const faulty = new Set(bySchema.map(({ path }) => path.split('.', 1)[0]))
+  return Object.fromEntries(Object.entries(sent).filter(([name]) => !faulty.has(name))) as Partly<T>
+}
+
+/** The same of a set, band by band; each keeps its place. */
+function soundSet(sent: ThresholdSet, bySchema: readonly Violation[]) {
+  const of = (pattern: RegExp) => bySchema.flatMap(({ path }) => pattern.exec(path)?.[1] ?? [])
+  const faulty = new Set(of(/^bands\.(\d+)/))
+  const bands = of(/^(bands)$/).length > 0 ? [] : sent.bands.map((band, i) => [i, band] as const)
+  return {
+    unit: of(/^(unit)$/).length > 0 ? undefined : sent.unit,
+    bands: bands.filter(([i]) => !faulty.has(String(i))),
+  }
+}
+
+const unitViolations = (own: string, unit: string | undefined): Violation[] =>
+  unit === undefined || isConvertible(unit, own)
     ? []
     : [{ path: 'unit', code: 'unit', message: `must be one of ${namesOfUnit(own).join(', ')}` }]
 
-function limitViolations(thresholded: Thresholded, limits: Limits): Violation[] {
+function limitViolations(thresholded: Thresholded, limits: Partly<Limits>): Violation[] {
   const { names, unit: own } = thresholded
   const crossed = names.flatMap((name): Violation[] => {
     const { [`${name}Low` as const]: low = Number.NEGATIVE_INFINITY } = limits
@@ -71,28 +89,44 @@ function limitViolations(thresholded: Thresholded, limits: Limits): Violation[] 
 }
 
 /** Between which a value can be, in a unit; any where that is not known, or the unit is none of its. */
-function rangeIn({ unit: own, ranges }: Thresholded, name: string, unit: string): readonly [number, number] {
-  const range = isConvertible(unit, own) ? ranges?.[name] : undefined
-  if (!range) return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+function rangeIn(
+  { unit: own, ranges }: Thresholded,
+  name: string,
+  unit: string | undefined,
+): readonly [number, number] {
+  const range = ranges?.[name]
+  if (!range || unit === undefined || !isConvertible(unit, own))
+    return [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
   return [convert(range[0], own, unit), convert(range[1], own, unit)]
 }
 
-function setViolations(thresholded: Thresholded, { unit, bands }: ThresholdSet): Violation[] {
+function setViolations(thresholded: Thresholded, { unit, bands }: ReturnType<typeof soundSet>): Violation[] {
   const repeated = (key: 'severity' | 'code'): Violation[] =>
-    bands.flatMap((band, i) =>
-      bands.findIndex((other) => other[key] === band[key]) < i
-        ? [{ path: `bands.${i}.${key}`, code: 'repeated', message: `must differ from every other ${key}` }]
+    bands.flatMap(([place, band], i) =>
+      bands.findIndex(([, other]) => other[key] === band[key]) < i
+        ? [
+            {
+              path: `bands.${place}.${key}`,
+              code: 'repeated',
+              message: `must differ from every other ${key}`,
+            },
+          ]
         : [],
     )
   return [
     ...unitViolations(thresholded.unit, unit),
     ...repeated('severity'),
     ...repeated('code'),
-    ...bands.flatMap((band, i) => bandViolations(thresholded, unit, band, `bands.${i}`)),
+    ...bands.flatMap(([place, band]) => bandViolations(thresholded, unit, band, `bands.${place}`)),
   ]
 }
 
-function bandViolations(thresholded: Thresholded, unit: string, band: Band, path: string): Violation[] {
+function bandViolations(
+  thresholded: Thresholded,
+  unit: string | undefined,
+  band: Band,
+  path: string,
+): Violation[] {
   const { names } = thresholded
   const bounded = names.filter((name) => band[name] !== undefined)
   if (bounded.length === 0) return [{ path, code: 'empty', message: `must bound ${names.join(' or ')}` }]

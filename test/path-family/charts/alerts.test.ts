@@ -4,7 +4,7 @@ import { byClass } from '../../family-kinds.ts'
 import { auditOf, letIn, newPatient, newPlan, type Patient } from '../../harness/care/patients.ts'
 import { exampleBody, exampleObject } from '../../harness/care/samples/examples.ts'
 import { moment } from '../../harness/clients/class-client.ts'
-import { ok, refused } from '../../harness/clients/path-client.ts'
+import { ok, refused, refusedAt } from '../../harness/clients/path-client.ts'
 import { newPerson } from '../../harness/people/people.ts'
 
 type Values = Record<string, unknown>
@@ -139,6 +139,27 @@ describe('thresholds of a care plan', () => {
       ],
     )
     assert.deepEqual(await paths({ bodyweight: { unit: 'kg', heightLow: 3 } }), ['body.bodyweight.heightLow'])
+  })
+
+  it('are told all their faults at once: of shape, and of rules in what has the right shape', async () => {
+    const band = { code: 'a', label: 'A', severity: 1, combine: 'any', systolic: { gte: 100 } }
+    const faulty = {
+      bloodpressure: {
+        ...{ name: 'x', unit: 'stone' },
+        bands: [{ ...band, label: 5 }, band, { ...band, severity: 2 }, { code: 'c' }],
+      },
+      bodyweight: { weightLow: '60', heightLow: 3, unit: 'stone' },
+    }
+    const rules = ['bloodpressure.unit', 'bloodpressure.bands.2.code', 'bodyweight.unit']
+    const shapes = ['bloodpressure.bands.0.label', 'bodyweight.heightLow', 'bodyweight.weightLow']
+    const ofLast = ['combine', 'label', 'severity'].map((name) => `bloodpressure.bands.3.${name}`)
+    const all = [...rules, ...shapes, ...ofLast].map((path) => `body.${path}`).sort()
+    const places = async (body: object, status: number, code: string) =>
+      refusedAt(await patient.call('PUT', thresholdsOf(planId), body), status, code).sort()
+    assert.deepEqual(await places(faulty, 422, 'rule-violated'), all)
+    const unreadable = { ...faulty, bmi: 5, shoeSize: {} }
+    const added = ['body.bmi', 'body.shoeSize']
+    assert.deepEqual(await places(unreadable, 400, 'invalid-input'), [...all, ...added].sort())
   })
 })
 

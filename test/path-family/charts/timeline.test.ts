@@ -239,6 +239,8 @@ describe('the timeline of an EHR', () => {
       'query.order',
     ])
     assert.deepEqual(await refusedPlaces('kinds=shoes,alert,__proto__'), ['query.kinds', 'query.kinds'])
+    const all = `kinds=shoes&limit=0&from=${at(3)}&to=${at(2)}`
+    assert.deepEqual(await refusedPlaces(all), ['query.kinds', 'query.limit', 'query.to'])
     const list = ok(await patient.call('GET', 'procedure/bloodpressure?limit=1')).page.next
     const { next } = (await show('?limit=1')).page
     refused(await patient.call('GET', `summary/timeline?order=asc&cursor=${next}`), 400, 'malformed-request')

@@ -84,7 +84,8 @@ describe('a batch of measurements', () => {
         rate(65, { carePlanId: await newPlan(other) }),
         rate(66, { carePlanId, ehrId: other.ehrId }),
         {},
-      ]),
+        ...[null, 5, 'heartrate', [rate(66)]],
+      ] as object[]),
     )
     const said = answer.items.map(
       ({ status, code, errors }: { status: string; code: string; errors: Item[] }) =>
@@ -102,6 +103,7 @@ describe('a batch of measurements', () => {
       'refused, not-found, body.items.8.carePlanId not-found',
       'refused, invalid-input, body.items.9.ehrId unknown',
       'refused, invalid-input, body.items.10.kind required',
+      ...[11, 12, 13, 14].map((i) => `refused, invalid-input, body.items.${i} type`),
     ])
     assert.equal(answer.items[5].warnings[0].code, 'unusual')
     assert.equal(ok(await other.call('GET', `/ehr/${other.ehrId}/procedure/heartrate`)).items.length, 0)

@@ -212,6 +212,16 @@ describe('the script that shows the DSMQ on a page', () => {
     assert.deepEqual([requests, (await stored()).length - before], [1, 1])
   })
 
+  it('says that trying again does not help where the service refuses the answers', async () => {
+    const closed = await newPlan(patient)
+    ok(await patient.call('POST', `careplan/${closed}/close`, {}))
+    await open('nl', `data-dsmq data-ehr-id="${patient.ehrId}" data-care-plan-id="${closed}"`)
+    for (const _ of [1, 2, 3]) await page.getByRole('button', { name: 'Verder' }).click()
+    await page.getByRole('button', { name: 'Versturen' }).click()
+    await page.getByRole('button', { name: 'Versturen zonder deze' }).click()
+    await page.waitForSelector('text=Opnieuw proberen helpt niet.')
+  })
+
   it('tells a reader that nothing was stored for want of a right, and shows no markup out of texts', async () => {
     await context.clearCookies()
     await open('en', '')

@@ -122,10 +122,16 @@ describe('a user’s own data', () => {
     assert.deepEqual(refusedAt(keyed, 422, 'rule-violated'), ['body.value.a.b'])
 
     const times = ['2026-04-01T20:00:00Z', '2026-04-02T20:00:00Z']
-    const mixed = [steps({ timestamp: times[0] }), steps({ value: -1 }), {}, steps({ timestamp: times[1] })]
+    const mixed = [
+      steps({ timestamp: times[0] }),
+      steps({ value: -1 }),
+      {},
+      null,
+      steps({ timestamp: times[1] }),
+    ]
     const answer = ok(await store(mixed))
-    assert.deepEqual(statuses(answer), ['stored', 'refused', 'refused', 'stored'])
-    assert.deepEqual([answer.stored, answer.known, answer.refused], [2, 0, 2])
+    assert.deepEqual(statuses(answer), ['stored', 'refused', 'refused', 'refused', 'stored'])
+    assert.deepEqual([answer.stored, answer.known, answer.refused], [2, 0, 3])
     assert.deepEqual(
       answer.items[1].errors.map(({ path }: Shown) => path),
       ['body.1.value'],
