@@ -137,6 +137,7 @@ async function classQueries(all: readonly Started[]): Promise<Table> {
 /** The path family beside the handler. */
 async function pathFamily(all: readonly Started[]): Promise<Table> {
   const ours = await Promise.all(all.map(oursByPath))
+  for (const { express } of all) await signIn(express, '/login', account)
   const others = all.map(({ express, patients }) =>
     byPath(express, `/med/${patients.express.userId}`, patients.express),
   )
@@ -194,7 +195,7 @@ async function charts(directory: string): Promise<Table> {
 /** What only reads comes first. */
 const parts = { queries: classQueries, paths: pathFamily, plan: storeInOnePlan, batches }
 
-/** What the parts work with at one size: the sides, each with a user who is logged in. */
+/** What the parts work with at one size: the sides, those of the class family each with a user who is logged in. */
 interface Started {
   items: number
   /** By the class family. */
@@ -212,7 +213,6 @@ async function start(directory: string, items: number): Promise<Started> {
   const ours = await launchParseSide(`ours ${items}`, '../server/main.js', engine.uri, 'ours')
   const express = await launchExpressSide(engine.uri)
   const parse = await launchParseSide('B: Parse', './peers/bare-parse-server.js', engine.uri, 'parse')
-  await signIn(express, '/login', account)
   return {
     ...{ items, patients, express },
     ours: await logIn(ours, account.email),
