@@ -11,7 +11,7 @@ import {
 const PEOPLE = 1_000
 /** Of these people the nurse sees the plan. */
 const NURSED = 500
-/** Of each person who has any: so a list of 100 is full however few there are in all. */
+/** Of the patient who asks: so a list of 100 is full however few there are in all. */
 const FEWEST = 100
 const STEP = 10_000
 const MINUTE_MS = 60_000
@@ -45,19 +45,22 @@ export async function load(
   await insert(db, 'Ehr', all.map(ehrOf))
   await insert(db, 'CarePlan', all.map(planOf))
   if (asks.nurseId) await nurse(db, asks.nurseId, all.slice(0, NURSED))
-  const filled = all.slice(0, Math.min(people, Math.max(1, items / FEWEST)))
+  const measured = spread(all, Math.min(people, Math.max(1, items / FEWEST)))
   for (let i = 0; i < items; i += STEP) {
     process.stderr.write(`\r${i} of ${items} blood pressures`)
-    const some = Array.from({ length: Math.min(STEP, items - i) }, (_, at) => {
-      const patient = filled[(i + at) % filled.length] as Patient
-      return pressureOf(patient, i + at)
-    })
+    const some = Array.from({ length: Math.min(STEP, items - i) }, (_, at) =>
+      pressureOf(measured(i + at), i + at),
+    )
     await insert(db, 'BloodPressure', some)
   }
   process.stderr.write('\n')
   await client.close()
   return all[0] as Patient
 }
+
+/** Whose each one is: every so often the first person's, the others in turn. */
+const spread = ([first, ...others]: readonly Patient[], every: number) => (i: number) =>
+  (i % every === 0 ? first : others[(i - Math.floor(i / every) - 1) % others.length]) as Patient
 
 const insert = (db: Db, collection: string, documents: ParseDocument[]) =>
   db.collection<ParseDocument>(collection).insertMany(documents, { ordered: false })
