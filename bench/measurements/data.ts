@@ -59,8 +59,10 @@ export async function load(
 }
 
 /** Whose each one is: every so often the first person's, the others in turn. */
-const spread = ([first, ...others]: readonly Patient[], every: number) => (i: number) =>
-  (i % every === 0 ? first : others[(i - Math.floor(i / every) - 1) % others.length]) as Patient
+const spread =
+  ([first, ...others]: readonly Patient[], every: number) =>
+  (i: number) =>
+    (i % every === 0 ? first : others[(i - Math.floor(i / every) - 1) % others.length]) as Patient
 
 const insert = (db: Db, collection: string, documents: ParseDocument[]) =>
   db.collection<ParseDocument>(collection).insertMany(documents, { ordered: false })
