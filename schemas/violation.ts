@@ -14,6 +14,19 @@ export interface Violation {
   column?: number
 }
 
+/** The properties of an object with which something is wrong, in them or beneath. */
+export const faultyIn = (violations: readonly Violation[]): ReadonlySet<string> =>
+  new Set(violations.map(({ path }) => path.split('.', 1)[0] ?? ''))
+
+/** What of an object nothing is wrong with. */
+export type Sound<T> = { [name in keyof T]?: T[name] | undefined }
+
+/** The others: what does not fit its schema is told already, and no rule can judge it. */
+export function soundIn<T extends object>(sent: T, bySchema: readonly Violation[]): Sound<T> {
+  const faulty = faultyIn(bySchema)
+  return Object.fromEntries(Object.entries(sent).filter(([name]) => !faulty.has(name))) as Sound<T>
+}
+
 /** What ajv found, as sentences; an object with a sentence of its own (a Date) is one violation. */
 export function violationsOf(errors: readonly ErrorObject[] | null | undefined): Violation[] {
   const found = new Map<string, Violation>()

@@ -3,6 +3,7 @@ import { MEASUREMENTS } from '../../records/kinds.ts'
 import { thresholdRulesOf } from '../../records/measurements/alerts/thresholds-of-plans.ts'
 import { SERIES } from '../../records/user-data/typed-measurement.ts'
 import { articled, closed } from '../../schemas/common.ts'
+import { soundIn } from '../../schemas/violation.ts'
 import { planDocument } from './plan-document.ts'
 
 const sentence = 'must be the name of a preset, limits, or a set with bands'
@@ -57,9 +58,9 @@ export const carePlanThresholds = planDocument({
   schema: Thresholds,
   documentsOf: ({ thresholds }) => thresholds,
   brokenBeside: (body, bySchema) =>
-    Object.entries(body)
-      .filter(([name]) => !bySchema.some(({ path }) => path.split('.', 1)[0] === name))
-      .flatMap(([name, thresholds]) => rules.get(name)?.(thresholds) ?? []),
+    Object.entries(soundIn(body, bySchema)).flatMap(
+      ([name, thresholds]) => rules.get(name)?.(thresholds) ?? [],
+    ),
   saving: {
     method: 'put',
     description:

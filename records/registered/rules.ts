@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { classForm, fieldForm } from '../../schemas/forms/class-form.ts'
 import { fromPath, namesOf, ofFields } from '../../schemas/forms/fields.ts'
-import type { Violation } from '../../schemas/violation.ts'
+import { faultyIn, soundIn, type Violation } from '../../schemas/violation.ts'
 import type { ClassKind, Values } from './kind.ts'
 import { refuseViolations } from './refusals/refusals.ts'
 
@@ -56,8 +56,8 @@ export function brokenBeside(
   body: object,
   bySchema: readonly Violation[],
 ): Violation[] {
-  const faulty = new Set(bySchema.map(({ path }) => path.split('.', 1)[0]))
-  const sound = Object.entries(body).filter(([name, value]) => value !== null && !faulty.has(name))
+  const faulty = faultyIn(bySchema)
+  const sound = Object.entries(soundIn(body, bySchema)).filter(([, value]) => value !== null)
   const values: Values = fromPath(fields, Object.fromEntries(sound))
   const missing = (rules.missing?.(values) ?? []).filter((name) => !faulty.has(name))
   return [...missing.map(required), ...rules.violations(values, Object.keys(values))]

@@ -6,7 +6,7 @@ import {
   type ThresholdSet,
   thresholdForms,
 } from '../../../schemas/thresholds.ts'
-import type { Violation } from '../../../schemas/violation.ts'
+import { type Sound, soundIn, type Violation } from '../../../schemas/violation.ts'
 import { convert, isConvertible, namesOfUnit, rounded } from '../quantities/units.ts'
 import type { Thresholded, Thresholds } from './thresholds.ts'
 
@@ -44,22 +44,15 @@ const notAForm: Violation = {
   message: 'must be the name of a preset, limits, or a set with bands',
 }
 
-type Partly<T> = { [name in keyof T]?: T[name] | undefined }
-
-/** What fits the schema of it: the rest is told already, and no rule can judge it. */
-function soundIn<T extends object>(sent: T, bySchema: readonly Violation[]): Partly<T> {
-  const faulty = new Set(bySchema.map(({ path }) => path.split('.', 1)[0]))
-  return Object.fromEntries(Object.entries(sent).filter(([name]) => !faulty.has(name))) as Partly<T>
-}
-
-/** The same of a set, band by band; each keeps its place. */
+/** The same as {@link soundIn} of a set, band by band; each keeps its place. */
 function soundSet(sent: ThresholdSet, bySchema: readonly Violation[]) {
-  const of = (pattern: RegExp) => bySchema.flatMap(({ path }) => pattern.exec(path)?.[1] ?? [])
-  const faulty = new Set(of(/^bands\.(\d+)/))
-  const bands = of(/^(bands)$/).length > 0 ? [] : sent.bands.map((band, i) => [i, band] as const)
+  const isFaulty = (place: string): boolean => bySchema.some(({ path }) => path === place)
+  const isFaultyIn = (place: string): boolean =>
+    bySchema.some(({ path }) => `${path}.`.startsWith(`${place}.`))
+  const bands = isFaulty('bands') ? [] : sent.bands.map((band, i) => [i, band] as const)
   return {
-    unit: of(/^(unit)$/).length > 0 ? undefined : sent.unit,
-    bands: bands.filter(([i]) => !faulty.has(String(i))),
+    unit: isFaulty('unit') ? undefined : sent.unit,
+    bands: bands.filter(([i]) => !isFaultyIn(`bands.${i}`)),
   }
 }
 
@@ -68,7 +61,7 @@ const unitViolations = (own: string, unit: string | undefined): Violation[] =>
     ? []
     : [{ path: 'unit', code: 'unit', message: `must be one of ${namesOfUnit(own).join(', ')}` }]
 
-function limitViolations(thresholded: Thresholded, limits: Partly<Limits>): Violation[] {
+function limitViolations(thresholded: Thresholded, limits: Sound<Limits>): Violation[] {
   const { names, unit: own } = thresholded
   const crossed = names.flatMap((name): Violation[] => {
     const { [`${name}Low` as const]: low = Number.NEGATIVE_INFINITY } = limits
