@@ -1,7 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientSession, Db } from 'mongodb'
 import { createInserts, type Insert } from '../../../records/store/batching/inserts.ts'
-import { type Signal, signal } from '../../../records/store/batching/waiting.ts'
+import { inTime, type Signal, signal } from '../../../records/store/batching/waiting.ts'
 import { PATIENCE_MS } from '../../../records/store/documents/outage.ts'
 
 type Write = (
@@ -90,7 +89,7 @@ export function joinWrites(adapter: WritingAdapter): JoinWrite {
     const key = `${className}$${objectId}`
     const end = Date.now() + PATIENCE_MS
     for (let earlier = announced.get(key); earlier && Date.now() < end; earlier = announced.get(key))
-      await Promise.race([earlier.taken.given, sleep(PATIENCE_MS, undefined, { ref: false })])
+      await inTime(earlier.taken.given)
     if (announced.size >= mostAnnounced) announced.delete(announced.keys().next().value ?? '')
     announced.set(key, { transact, taken: signal() })
   }

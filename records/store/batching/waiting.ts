@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { PATIENCE_MS, unavailable } from '../documents/outage.ts'
 
 /** What some wait for until another one gives it. */
@@ -13,6 +14,10 @@ export function signal(): Signal {
   })
   return { given, give }
 }
+
+/** Whether something is over as long as a request waits. */
+export const inTime = (over: Promise<void>): Promise<boolean> =>
+  Promise.race([over.then(() => true), sleep(PATIENCE_MS, false, { ref: false })])
 
 interface Waiting {
   reject(reason: unknown): void

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClientSession, Collection } from 'mongodb'
-import { type Signal, signal } from '../batching/waiting.ts'
+import { inTime, type Signal, signal } from '../batching/waiting.ts'
 import type { Database } from '../documents/database.ts'
-import { PATIENCE_MS, unavailable } from '../documents/outage.ts'
+import { unavailable } from '../documents/outage.ts'
 
 /** A transaction that takes turns. */
 export interface Taking {
@@ -197,7 +196,3 @@ class Lines {
     return leave
   }
 }
-
-/** Whether something is over as long as a request waits. */
-const inTime = (over: Promise<void>): Promise<boolean> =>
-  Promise.race([over.then(() => true), sleep(PATIENCE_MS, false, { ref: false })])
