@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import type { Document } from 'mongodb'
 import { CarePlans } from '../../../../records/care-plans/care-plans.ts'
 import { CarePlanTemplates } from '../../../../records/care-plans/templates/templates.ts'
+import { sweepAgreements } from '../../../../records/ehrs/agreement.ts'
 import { Ehrs } from '../../../../records/ehrs/ehrs.ts'
+import { contents } from '../../../../records/kinds.ts'
 import { STEP } from '../../../../records/store/batching/steps.ts'
 import { newId } from '../../../../records/store/documents/ids.ts'
 import { worksOf } from '../../../../records/store/steps/under-way.ts'
@@ -171,6 +173,8 @@ describe('plans, in several transactions', function suite() {
   it('writes no more in any of them than fits, whatever is done', async () => {
     const { owner, path, planId, tasks } = await largePlan(scene.nurse, sized(4, 100))
     const { ehrId } = owner
+    // The service does so by itself a minute after somebody agreed to an EHR: it must not come in between.
+    await sweepAgreements({ ...service, contents }, new Date(Date.now() + 61_000))
     const isGone = async () => (await worksOf(service).countDocuments({ ehrId })) === 0
     const works: [what: string, collection: string, work: () => Promise<unknown>][] = [
       [
